@@ -1,1 +1,15 @@
-//! placeholder
+//! Accounts: passwords, tokens, one-time codes and links, and the mails that carry them.
+//!
+//! This crate knows no HTTP: it is told who asks and what for, works on the data engine, and answers
+//! with a [`Session`], nothing, or an [`AuthError`] that the server turns into a status. It must never
+//! keep a password, code or link in plain form, and never say whether an address has an account.
+
+pub mod error;
+pub mod mail;
+pub mod secrets;
+pub mod session;
+
+pub use error::AuthError;
+pub use mail::settings::{MailFrom, MailSettings, MailTls};
+pub use secrets::{Secret, SecretError, Secrets};
+pub use session::{Caller, Claims, Session, UserId};
