@@ -1,0 +1,36 @@
+//! The headers in which proxies and content networks say whose request it is.
+//!
+//! Used only to notice that they arrive (a self-check and a guard of `exempt`); must never decide who the client is.
+
+use http::HeaderMap;
+
+/// Whether `headers` has one that proxies set (`X-Forwarded-For`, `X-Real-IP`, `Forwarded`, `CF-Connecting-IP` and the like).
+#[must_use]
+#[inline]
+pub fn has_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| is_forwarded(name.as_str()))
+}
+
+/// A `match` on text compiles to a switch on its length: about a nanosecond a header.
+#[inline]
+fn is_forwarded(name: &str) -> bool {
+    matches!(
+        name,
+        "forwarded"
+            | "x-forwarded-for"
+            | "x-real-ip"
+            | "cf-connecting-ip"
+            | "cf-connecting-ipv6"
+            | "true-client-ip"
+            | "fly-client-ip"
+            | "fastly-client-ip"
+            | "x-client-ip"
+            | "x-cluster-client-ip"
+            | "x-original-forwarded-for"
+            | "x-envoy-external-address"
+            | "x-azure-clientip"
+            | "x-appengine-user-ip"
+            | "x-forwarded"
+            | "forwarded-for"
+    )
+}

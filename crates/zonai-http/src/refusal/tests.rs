@@ -1,0 +1,1 @@
+//! The refusal, to the letter.
