@@ -5,8 +5,16 @@
 //! understood is a [`Diagnostic`] with its place.
 
 pub mod diagnostic;
+pub mod file;
+pub mod folder;
+pub mod limit;
 pub mod source;
+pub mod tables;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Faults, nearest};
+pub use file::{Stated, read_yaml};
+pub use folder::{Reading, read_folder, read_folder_as};
+pub use limit::{LimitError, parse_limit, parse_window, read_limit, read_shared};
 pub use source::{Source, Span};
+pub use tables::{CustomNames, TableFacts, Tables};

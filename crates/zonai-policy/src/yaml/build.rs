@@ -151,7 +151,7 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn entry(faults: &mut Faults<'_>, open: &mut OpenMap, key: Node, value: Node) {
+    fn entry(faults: &mut Faults<'_>, open: &mut OpenMap, key: Node, mut value: Node) {
         let key_span = key.span;
         let Value::Scalar { text, .. } = key.value else {
             faults.at(key_span, "a key must be a text");
@@ -160,6 +160,10 @@ impl Builder<'_, '_> {
         if let Some(first) = open.seen.get(&text) {
             faults.at(key_span, format!("the key {} stands twice; first at line {first}", quote(&text)));
             return;
+        }
+        if value.span.length == 0 && value.is_null() {
+            // Nothing is written: the place to look at is the key.
+            value.span = key_span;
         }
         open.seen.insert(text.clone(), key_span.line);
         open.map.entries.push(Entry { key: text, key_span, value });
