@@ -66,12 +66,12 @@ impl Client {
         }
     }
 
-    fn v6(address: Ipv6Addr, bits: u8) -> Self {
+    pub(crate) fn v6(address: Ipv6Addr, bits: u8) -> Self {
         let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
         Self::V6 { network: Ipv6Addr::from_bits(address.to_bits() & mask), bits }
     }
 
-    fn v4(address: Ipv4Addr, bits: u8) -> Self {
+    pub(crate) fn v4(address: Ipv4Addr, bits: u8) -> Self {
         let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
         Self::V4 { network: Ipv4Addr::from_bits(address.to_bits() & mask), bits }
     }

@@ -1,10 +1,42 @@
 //! The counters in memory: decide and count in one step, all of a request's counters or none.
+//!
+//! Must never admit one request too many, drop an open counter, hold more counters than the cap, or read a clock.
 
-use crate::{Client, Moment, RateLimitPolicy};
+mod decide;
+mod entry;
+mod everyone;
+mod key;
+mod room;
+mod segment;
+mod storing;
+mod table;
+mod window;
+mod windows;
+
+use crate::sync::{AtomicU64, Ordering};
+use crate::{Client, Ipv6Prefix, Moment, RateLimitPolicy};
+
+pub(crate) use decide::Keys;
+use everyone::Everyone;
+use key::{AccountKey, Key};
+use table::Table;
+use windows::Windows;
 
 /// An interned (bucket, operation, custom name, window): what a counter is for, apart from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub(crate) u32);
+
+impl Slot {
+    /// How many slots there can be.
+    pub const LIMIT: u32 = 1 << 30;
+
+    /// The slot of a number below [`Slot::LIMIT`], for programs that use [`Counters`] without a
+    /// [`Limiter`](crate::Limiter), which numbers slots itself.
+    #[must_use]
+    pub const fn new(number: u32) -> Option<Self> {
+        if number < Self::LIMIT { Some(Self(number)) } else { None }
+    }
+}
 
 /// One counter that a request spends from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,56 +90,243 @@ pub struct Hit {
     pub reset: Moment,
 }
 
+/// How many failed sign-ins are counted per client and account; past it they are counted per client.
+pub const MAX_ACCOUNT_COUNTERS: usize = 100_000;
+
 /// The counters of one server.
-pub struct Counters {}
+///
+/// ```
+/// use zonai_limit::{Charge, Client, Counters, Moment, Outcome, RateLimitPolicy, Slot};
+/// let counters = Counters::new(1_000);
+/// let charge = Charge { slot: Slot::new(0).unwrap(), policy: RateLimitPolicy::per_minute(1), observe: false };
+/// let now = Moment::from_millis(5_000);
+/// assert!(matches!(counters.decide(now, Client::Local, &[charge], false), Outcome::Admitted { .. }));
+/// let Outcome::Refused(hit) = counters.decide(now, Client::Local, &[charge], false) else { panic!() };
+/// assert_eq!(hit.reset.since(now), 60_000);
+/// ```
+pub struct Counters {
+    clients: Clients,
+    accounts: Table<AccountKey>,
+    everyone: Everyone,
+    windows: Windows,
+    crowded: AtomicU64,
+}
+
+/// Keys are as narrow as the configured prefix allows.
+enum Clients {
+    Narrow(Table<u64>),
+    Wide(Table<u128>),
+}
+
+/// Runs `$body` with `$table` bound to whichever table there is.
+macro_rules! with_clients {
+    ($counters:expr, $table:ident => $body:expr) => {
+        match &$counters.clients {
+            Clients::Narrow($table) => $body,
+            Clients::Wide($table) => $body,
+        }
+    };
+}
+use with_clients;
 
 impl Counters {
-    /// Room for at most `max_counters` counters.
+    /// Room for at most `max_counters` counters (a sixteenth of them for groups of clients), IPv6 per /64.
     #[must_use]
-    pub fn new(_max_counters: usize) -> Self {
-        todo!()
+    pub fn new(max_counters: usize) -> Self {
+        Self::with_prefix(max_counters, Ipv6Prefix::DEFAULT)
     }
 
-    /// Decides and counts in one step.
+    /// The same with another IPv6 prefix.
     #[must_use]
-    pub fn decide(&self, _now: Moment, _client: Client, _charges: &[Charge], _exempt: bool) -> Outcome {
-        todo!()
+    pub fn with_prefix(max_counters: usize, prefix: Ipv6Prefix) -> Self {
+        let clients = if prefix.bits() <= 64 {
+            Clients::Narrow(Table::new(max_counters, prefix))
+        } else {
+            Clients::Wide(Table::new(max_counters, prefix))
+        };
+        Self {
+            clients,
+            accounts: Table::new(MAX_ACCOUNT_COUNTERS, prefix),
+            everyone: Everyone::new(),
+            windows: Windows::new(),
+            crowded: AtomicU64::new(0),
+        }
+    }
+
+    /// Does not note which counters changed: nobody stores them.
+    #[must_use]
+    pub fn untracked(mut self) -> Self {
+        match &mut self.clients {
+            Clients::Narrow(table) => table.tracked = false,
+            Clients::Wide(table) => table.tracked = false,
+        }
+        self.accounts.tracked = false;
+        self
+    }
+
+    /// Another cap for failed sign-ins than [`MAX_ACCOUNT_COUNTERS`].
+    #[must_use]
+    pub fn with_account_cap(mut self, max_counters: usize) -> Self {
+        let tracked = self.accounts.tracked;
+        self.accounts = Table::new(max_counters, self.accounts.prefix);
+        self.accounts.tracked = tracked;
+        self
+    }
+
+    /// Decides and counts in one step. Where several charges refuse, the one that resets last is named, and of those
+    /// that reset together the first.
+    #[must_use]
+    #[inline]
+    pub fn decide(&self, now: Moment, client: Client, charges: &[Charge], exempt: bool) -> Outcome {
+        if let [charge] = charges {
+            let decided = with_clients!(self, table => {
+                table.decide_one(now, Key::pack(client, 0), charge, exempt)
+            });
+            if let Some(outcome) = decided {
+                return outcome;
+            }
+        }
+        self.decide_all(now, client, charges, exempt, None)
+    }
+
+    /// The same, and adds the counters that were counted in to `keys`.
+    pub(crate) fn decide_keys(
+        &self,
+        now: Moment,
+        client: Client,
+        charges: &[Charge],
+        exempt: bool,
+        keys: &mut Keys,
+    ) -> Outcome {
+        self.decide_all(now, client, charges, exempt, Some(keys))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide_all(
+        &self,
+        now: Moment,
+        client: Client,
+        charges: &[Charge],
+        exempt: bool,
+        keys: Option<&mut Keys>,
+    ) -> Outcome {
+        let decided = with_clients!(self, table => {
+            table.decide_all(now, Key::pack(client, 0), charges, exempt, &self.windows, &self.everyone, keys)
+        });
+        match decided {
+            Some(decided) => {
+                self.note_crowded(decided.crowded);
+                decided.outcome
+            }
+            // Does not happen: the counter of everyone always has a place. Refusing nothing would be wrong.
+            None => Outcome::Refused(Hit { charge: 0, reset: now.plus(1_000) }),
+        }
+    }
+
+    /// Takes a place for a failed sign-in of `client` on `account`; past the cap on the client alone.
+    pub(crate) fn decide_account(
+        &self,
+        now: Moment,
+        client: Client,
+        account: u64,
+        charges: &[Charge],
+        keys: &mut Keys,
+    ) -> Outcome {
+        let own = AccountKey::pack(client, account.max(1));
+        let decided =
+            self.accounts.decide_all(now, own, charges, false, &self.windows, &self.everyone, Some(&mut *keys));
+        match decided {
+            Some(decided) => decided.outcome,
+            None => {
+                self.note_crowded(true);
+                self.decide_all(now, client, charges, false, Some(keys))
+            }
+        }
+    }
+
+    fn note_crowded(&self, crowded: bool) {
+        if crowded {
+            self.crowded.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// The state of one counter, `None` where it does not exist.
     #[must_use]
-    pub fn get(&self, _key: CounterKey) -> Option<CounterState> {
-        todo!()
+    pub fn get(&self, key: CounterKey) -> Option<CounterState> {
+        if key.account != 0 {
+            let (own, level) = AccountKey::of(key.client, key.account, self.accounts.prefix)?;
+            return self.accounts.get(own, key.slot, level);
+        }
+        if key.client == Client::Everyone {
+            return self.everyone.lock().get(&key.slot).map(|total| total.state);
+        }
+        with_clients!(self, table => {
+            let (own, level) = Key::of(key.client, 0, table.prefix)?;
+            table.get(own, key.slot, level)
+        })
     }
 
-    /// Puts a stored counter back, at start. A counter that exists with a later window is left alone.
-    pub fn restore(&self, _key: CounterKey, _state: CounterState) {
-        todo!()
-    }
-
-    /// How many counters changed since they were last taken by [`Self::take_changed`].
+    /// How many counters there are, those of failed sign-ins aside.
     #[must_use]
-    pub fn changed(&self) -> usize {
-        todo!()
+    pub fn len(&self) -> usize {
+        with_clients!(self, table => table.room.live())
     }
 
-    /// Takes at most `max` changed counters, oldest shards first, and marks them as taken.
-    pub fn take_changed(&self, _max: usize, _out: &mut Vec<(CounterKey, CounterState)>) {
-        todo!()
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
-    /// Marks a counter changed again: what was taken could not be written.
-    pub fn mark_changed(&self, _key: CounterKey) {
-        todo!()
+    /// How many there may be.
+    #[must_use]
+    pub fn max(&self) -> usize {
+        with_clients!(self, table => table.room.max())
     }
 
-    /// Removes every counter that `matches`; returns the keys.
-    pub fn free(&self, _matches: &mut dyn FnMut(&CounterKey) -> bool) -> Vec<CounterKey> {
-        todo!()
+    /// How many decisions were made on a wider group because there was no room for the client's own counter.
+    #[must_use]
+    pub fn crowded(&self) -> u64 {
+        self.crowded.load(Ordering::Relaxed)
     }
 
-    /// Calls `each` for every counter, a few at a time under a lock.
-    pub fn for_each(&self, _each: &mut dyn FnMut(CounterKey, CounterState)) {
-        todo!()
+    /// The prefix by which IPv6 clients are counted.
+    #[must_use]
+    pub fn prefix(&self) -> Ipv6Prefix {
+        self.accounts.prefix
+    }
+
+    /// Sets how long the window of a slot now is; `None` where it is not limited any more, so that its counters go.
+    pub fn set_window(&self, slot: Slot, window: Option<std::time::Duration>) {
+        let window_ms = window.map_or(0, |window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX));
+        self.windows.set(slot, window_ms);
+    }
+
+    /// Makes the window of a slot at least as long as that of `policy`.
+    pub(crate) fn raise_window(&self, slot: Slot, policy: RateLimitPolicy) {
+        self.windows.raise(slot, policy.window_ms());
+    }
+
+    /// The level at which a client could next be counted, for explanations.
+    pub(crate) fn counted_as(&self, client: Client, slot: Slot) -> (Client, u32) {
+        let full = with_clients!(self, table => table.room.is_full());
+        let mut at = Some(client);
+        let mut factor = 1_u32;
+        while let Some(group) = at {
+            let exists = self.get(CounterKey { client: group, slot, account: 0 }).is_some();
+            if exists || !full || group == Client::Everyone {
+                return (group, factor);
+            }
+            at = group.wider();
+            factor = factor.saturating_mul(8);
+        }
+        (client, 1)
+    }
+}
+
+impl std::fmt::Debug for Counters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counters").field("len", &self.len()).field("max", &self.max()).finish_non_exhaustive()
     }
 }

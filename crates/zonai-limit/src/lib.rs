@@ -10,6 +10,7 @@ pub mod moment;
 pub mod operation;
 pub mod policy;
 pub mod shared;
+mod sync;
 
 pub use client::{Client, Ipv6Prefix};
 pub use counters::{Charge, CounterKey, CounterState, Counters, Hit, Outcome, Slot};

@@ -1,0 +1,74 @@
+//! One counter as it lies in memory: 24 bytes for an IPv4 address or an IPv6 /64.
+
+use super::key::{Key, Level};
+use super::{CounterState, Slot};
+use crate::Moment;
+
+/// Whose counter, what for, how many, since when. The lowest bit of the last word says "not yet stored".
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<K> {
+    pub(crate) key: K,
+    pub(crate) tag: u32,
+    pub(crate) count: u32,
+    start_and_flags: u64,
+}
+
+const _: () = assert!(size_of::<Entry<u64>>() == 24, "limiter.md: an entry of at most 24 bytes");
+
+const FLAG_BITS: u32 = 16;
+const DIRTY: u64 = 1;
+
+impl<K: Key> Entry<K> {
+    pub(crate) const fn new(key: K, tag: u32, start: Moment, count: u32) -> Self {
+        Self { key, tag, count, start_and_flags: start.as_millis() << FLAG_BITS }
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, key: K, tag: u32) -> bool {
+        self.key == key && self.tag == tag
+    }
+
+    #[inline]
+    pub(crate) const fn start_ms(&self) -> u64 {
+        self.start_and_flags >> FLAG_BITS
+    }
+
+    pub(crate) const fn state(&self) -> CounterState {
+        CounterState { window_start: Moment::from_millis(self.start_ms()), count: self.count }
+    }
+
+    /// Opens a window; whether it is stored stays as it was.
+    #[inline]
+    pub(crate) fn open(&mut self, start: Moment, count: u32) {
+        self.start_and_flags = start.as_millis() << FLAG_BITS | self.start_and_flags & DIRTY;
+        self.count = count;
+    }
+
+    #[inline]
+    pub(crate) const fn is_dirty(&self) -> bool {
+        self.start_and_flags & DIRTY != 0
+    }
+
+    #[inline]
+    pub(crate) fn set_dirty(&mut self, dirty: bool) {
+        self.start_and_flags = self.start_and_flags & !DIRTY | u64::from(dirty);
+    }
+
+    pub(crate) const fn slot(&self) -> Slot {
+        slot_of(self.tag)
+    }
+
+    pub(crate) const fn level(&self) -> Level {
+        Level::from_tag(self.tag)
+    }
+}
+
+/// Slot and level in one word.
+#[inline]
+pub(crate) const fn tag(slot: Slot, level: Level) -> u32 {
+    slot.0 << Level::BITS | level.number()
+}
+
+const fn slot_of(tag: u32) -> Slot {
+    Slot(tag >> Level::BITS)
+}

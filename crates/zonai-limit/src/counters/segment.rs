@@ -1,0 +1,160 @@
+//! One hash table of counters, small enough that growing it never takes long.
+//!
+//! Must never drop an open counter.
+
+use hashbrown::HashTable;
+
+use super::entry::Entry;
+use super::key::Key;
+use super::windows::Windows;
+use crate::Moment;
+
+/// Below this capacity a table is not worth shrinking.
+const SMALL: usize = 64;
+
+/// A table, with the places where reclaiming and storing go on.
+#[derive(Debug)]
+pub(crate) struct Segment<K> {
+    table: HashTable<Entry<K>>,
+    hand: u32,
+    sweep: u32,
+    dirty: u32,
+}
+
+/// What a look at some buckets came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reclaimed {
+    pub(crate) counters: usize,
+    pub(crate) dirty: usize,
+    /// The hand passed the last bucket.
+    pub(crate) wrapped: bool,
+}
+
+impl<K: Key> Segment<K> {
+    pub(crate) const fn new() -> Self {
+        Self { table: HashTable::new(), hand: 0, sweep: 0, dirty: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    pub(crate) fn dirty(&self) -> usize {
+        self.dirty as usize
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, key: K, tag: u32) -> Option<&Entry<K>> {
+        self.table.find(hash, |entry| entry.is(key, tag))
+    }
+
+    #[inline]
+    pub(crate) fn find_mut(&mut self, hash: u64, key: K, tag: u32) -> Option<&mut Entry<K>> {
+        self.table.find_mut(hash, |entry| entry.is(key, tag))
+    }
+
+    pub(crate) fn insert(&mut self, hash: u64, entry: Entry<K>, hasher: impl Fn(&Entry<K>) -> u64) {
+        self.table.insert_unique(hash, entry, hasher);
+    }
+
+    /// Notes that one more counter is dirty.
+    #[inline]
+    pub(crate) fn note_dirty(&mut self) {
+        self.dirty += 1;
+    }
+
+    /// Notes that one counter is clean again.
+    pub(crate) fn note_clean(&mut self) {
+        self.dirty = self.dirty.saturating_sub(1);
+    }
+
+    /// Looks at `buckets` places behind the hand and removes the counters whose window has closed.
+    pub(crate) fn reclaim(
+        &mut self,
+        buckets: usize,
+        now: Moment,
+        windows: &Windows,
+        hasher: impl Fn(&Entry<K>) -> u64,
+    ) -> Reclaimed {
+        let mut reclaimed = Reclaimed::default();
+        let length = self.table.num_buckets();
+        let mut hand = self.hand as usize;
+        for _ in 0..buckets.min(length) {
+            if hand >= length {
+                hand = 0;
+                reclaimed.wrapped = true;
+            }
+            if self.table.get_bucket(hand).is_some_and(|entry| is_closed(entry, now, windows))
+                && let Ok(entry) = self.table.get_bucket_entry(hand)
+            {
+                let (entry, _) = entry.remove();
+                reclaimed.counters += 1;
+                reclaimed.dirty += usize::from(entry.is_dirty());
+            }
+            hand += 1;
+        }
+        reclaimed.wrapped |= hand >= length;
+        self.hand = hand as u32;
+        self.dirty = self.dirty.saturating_sub(reclaimed.dirty as u32);
+        if reclaimed.counters > 0 {
+            self.shrink(hasher);
+        }
+        reclaimed
+    }
+
+    /// Gives memory back once seven in eight places are empty.
+    pub(crate) fn shrink(&mut self, hasher: impl Fn(&Entry<K>) -> u64) {
+        let (used, room) = (self.table.len(), self.table.capacity());
+        if room >= SMALL && used * 8 < room {
+            self.table.shrink_to(used * 2, hasher);
+            (self.hand, self.sweep) = (0, 0);
+        }
+    }
+
+    /// Takes at most `max` dirty counters, going on where the last call ended. `true` where the end was reached.
+    pub(crate) fn take_dirty(&mut self, max: usize, mut each: impl FnMut(&Entry<K>)) -> bool {
+        let length = self.table.num_buckets();
+        let mut at = self.sweep as usize;
+        if at >= length {
+            at = 0;
+        }
+        let mut taken = 0;
+        while at < length && taken < max && self.dirty > 0 {
+            if let Some(entry) = self.table.get_bucket_mut(at)
+                && entry.is_dirty()
+            {
+                entry.set_dirty(false);
+                self.dirty -= 1;
+                taken += 1;
+                each(entry);
+            }
+            at += 1;
+        }
+        let ended = at >= length || self.dirty == 0;
+        self.sweep = if ended { 0 } else { at as u32 };
+        ended
+    }
+
+    /// Removes every counter that `matches`.
+    pub(crate) fn remove_if(&mut self, mut matches: impl FnMut(&Entry<K>) -> bool) -> Reclaimed {
+        let mut removed = Reclaimed::default();
+        for entry in self.table.extract_if(|entry| matches(entry)) {
+            removed.counters += 1;
+            removed.dirty += usize::from(entry.is_dirty());
+        }
+        self.dirty = self.dirty.saturating_sub(removed.dirty as u32);
+        removed
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry<K>> {
+        self.table.iter()
+    }
+}
+
+/// A counter counts for nothing any more once its window, at its present length, has closed. A place that was given
+/// back and stored so counts for nothing either.
+fn is_closed<K: Key>(entry: &Entry<K>, now: Moment, windows: &Windows) -> bool {
+    let window_ms = windows.get(entry.slot());
+    let given_back = !K::WIDENS && entry.count == 0 && !entry.is_dirty();
+    given_back || now.as_millis().saturating_sub(entry.start_ms()) >= window_ms
+}

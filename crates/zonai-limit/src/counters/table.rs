@@ -1,0 +1,282 @@
+//! Sharded tables of counters: a shard is one lock over some segments, and holds all counters of a client.
+//!
+//! Must never hold two shards' locks at once, but for a `try_lock` while looking for room.
+
+use std::hash::{BuildHasher, Hasher};
+
+use ahash::RandomState;
+
+use super::entry::{Entry, tag};
+use super::key::{Key, Level};
+use super::room::Room;
+use super::segment::Segment;
+use super::windows::Windows;
+use super::{CounterState, Slot};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::{Client, Ipv6Prefix, Moment};
+
+const SHARD_BITS: u32 = 7;
+const SHARDS: usize = 1 << SHARD_BITS;
+/// A million counters in one shard are then about 31,000 in a segment, which grows in under a millisecond.
+const SEGMENT_BITS: u32 = 5;
+const SEGMENTS: usize = 1 << SEGMENT_BITS;
+/// The bits of the hash that choose the segment; hashbrown uses the lowest and the seven highest.
+const SEGMENT_SHIFT: u32 = 40;
+
+/// How many buckets an insert looks at for closed windows.
+const PER_INSERT: usize = 6;
+/// How many it looks at in its own segment and elsewhere when no place is left.
+const WHEN_FULL_HERE: usize = 32;
+const WHEN_FULL_ELSEWHERE: usize = 64;
+
+pub(crate) struct Table<K> {
+    shards: Box<[Shard<K>]>,
+    hasher: RandomState,
+    mix: u64,
+    pub(crate) room: Room,
+    pub(crate) prefix: Ipv6Prefix,
+    pub(crate) tracked: bool,
+    /// The segment that is looked at next when no place is left.
+    hand: AtomicUsize,
+    /// The segment from which dirty counters are taken next.
+    sweep: AtomicUsize,
+}
+
+#[repr(align(128))]
+struct Shard<K> {
+    segments: Mutex<[Segment<K>; SEGMENTS]>,
+    /// Written under the lock, read without.
+    dirty: AtomicUsize,
+}
+
+/// A locked shard.
+pub(crate) struct Locked<'a, K> {
+    segments: MutexGuard<'a, [Segment<K>; SEGMENTS]>,
+    dirty: &'a AtomicUsize,
+}
+
+impl<K: Key> Table<K> {
+    pub(crate) fn new(max: usize, prefix: Ipv6Prefix) -> Self {
+        let hasher = RandomState::new();
+        let shard = |_| Shard {
+            segments: Mutex::new([const { Segment::new() }; SEGMENTS]),
+            dirty: AtomicUsize::new(0),
+        };
+        Self {
+            shards: (0..SHARDS).map(shard).collect(),
+            mix: hasher.hash_one(max) | 1,
+            hasher,
+            room: Room::new(max, K::WIDENS),
+            prefix,
+            tracked: true,
+            hand: AtomicUsize::new(0),
+            sweep: AtomicUsize::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self, key: K, tag: u32) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        key.hash_into(&mut hasher);
+        hasher.write_u32(tag);
+        hasher.finish()
+    }
+
+    pub(crate) fn rehash(&self) -> impl Fn(&Entry<K>) -> u64 {
+        |entry| self.hash(entry.key, entry.tag)
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self, key: K) -> Locked<'_, K> {
+        let number = key.network().wrapping_mul(self.mix) >> (u64::BITS - SHARD_BITS);
+        self.lock_shard(number as usize)
+    }
+
+    #[inline]
+    fn lock_shard(&self, number: usize) -> Locked<'_, K> {
+        let shard = &self.shards[number % SHARDS];
+        Locked { segments: shard.segments.lock(), dirty: &shard.dirty }
+    }
+
+    /// Puts a counter in for which a place was reserved, and looks for a few that can go.
+    pub(crate) fn insert(
+        &self,
+        locked: &mut Locked<'_, K>,
+        hash: u64,
+        entry: Entry<K>,
+        now: Moment,
+        windows: &Windows,
+    ) {
+        let segment = locked.segment(hash);
+        // First the look, so that a table in which windows close as fast as others open need not grow.
+        let reclaimed = segment.reclaim(PER_INSERT, now, windows, self.rehash());
+        segment.insert(hash, entry, self.rehash());
+        if reclaimed.counters > 0 {
+            self.room.release(reclaimed.counters);
+            locked.forget_dirty(reclaimed.dirty);
+        }
+    }
+
+    /// Looks for closed windows in the segment of `hash` and in the one whose turn it is; `true` where some went.
+    pub(crate) fn make_room(
+        &self,
+        locked: &mut Locked<'_, K>,
+        hash: u64,
+        now: Moment,
+        windows: &Windows,
+    ) -> bool {
+        let segment = locked.segment(hash);
+        let here = segment.reclaim(WHEN_FULL_HERE, now, windows, self.rehash());
+        locked.forget_dirty(here.dirty);
+        let turn = self.hand.load(Ordering::Relaxed);
+        let elsewhere = self.reclaim_turn(turn, WHEN_FULL_ELSEWHERE, now, windows, false);
+        self.room.release(here.counters);
+        here.counters + elsewhere > 0
+    }
+
+    /// Removes closed windows, looking at about `budget` buckets, a thousand at most under one lock.
+    pub(crate) fn reclaim(&self, mut budget: usize, now: Moment, windows: &Windows) -> usize {
+        const SLICE: usize = 1_000;
+        let mut removed = 0;
+        while budget > 0 {
+            let slice = budget.min(SLICE);
+            removed += self.reclaim_turn(self.hand.load(Ordering::Relaxed), slice, now, windows, true);
+            budget -= slice;
+        }
+        removed
+    }
+
+    fn reclaim_turn(
+        &self,
+        turn: usize,
+        buckets: usize,
+        now: Moment,
+        windows: &Windows,
+        wait: bool,
+    ) -> usize {
+        let shard = &self.shards[turn / SEGMENTS % SHARDS];
+        let segments = if wait { Some(shard.segments.lock()) } else { shard.segments.try_lock() };
+        let mut wrapped = true;
+        let mut counters = 0;
+        if let Some(segments) = segments {
+            let mut locked = Locked { segments, dirty: &shard.dirty };
+            let segment = &mut locked.segments[turn % SEGMENTS];
+            if !segment.is_empty() {
+                let reclaimed = segment.reclaim(buckets, now, windows, self.rehash());
+                locked.forget_dirty(reclaimed.dirty);
+                self.room.release(reclaimed.counters);
+                (wrapped, counters) = (reclaimed.wrapped, reclaimed.counters);
+            }
+        }
+        if wrapped {
+            let next = (turn + 1) % (SHARDS * SEGMENTS);
+            // Where another thread was faster, its turn counts.
+            let _ = self.hand.compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        counters
+    }
+
+    pub(crate) fn get(&self, key: K, slot: Slot, level: Level) -> Option<CounterState> {
+        let tag = tag(slot, level);
+        let hash = self.hash(key, tag);
+        self.lock(key).segment(hash).find(hash, key, tag).map(Entry::state)
+    }
+
+    /// Calls `change` with a counter that exists, under its lock. What it returns says whether the counter is dirty then.
+    pub(crate) fn with(&self, key: K, slot: Slot, level: Level, change: impl FnOnce(&mut Entry<K>) -> bool) {
+        let tag = tag(slot, level);
+        let hash = self.hash(key, tag);
+        let mut locked = self.lock(key);
+        let segment = locked.segment(hash);
+        let Some(entry) = segment.find_mut(hash, key, tag) else { return };
+        let was = entry.is_dirty();
+        let is = change(entry) && self.tracked;
+        entry.set_dirty(is);
+        match (was, is) {
+            (false, true) => locked.note_dirty(hash),
+            (true, false) => {
+                segment.note_clean();
+                locked.forget_dirty(1);
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn dirty(&self) -> usize {
+        self.shards.iter().map(|shard| shard.dirty.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Takes at most `max` dirty counters, beginning after the segment where the last call ended.
+    pub(crate) fn take_dirty(&self, max: usize, mut each: impl FnMut(&Entry<K>)) {
+        let mut left = max;
+        let first = self.sweep.load(Ordering::Relaxed);
+        for turn in first..=first + SHARDS * SEGMENTS {
+            if left == 0 {
+                return self.sweep.store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+            }
+            let shard = &self.shards[turn / SEGMENTS % SHARDS];
+            if shard.dirty.load(Ordering::Relaxed) == 0 {
+                continue;
+            }
+            let mut locked = Locked { segments: shard.segments.lock(), dirty: &shard.dirty };
+            let segment = &mut locked.segments[turn % SEGMENTS];
+            let before = segment.dirty();
+            let ended = segment.take_dirty(left, &mut each);
+            let taken = before - segment.dirty();
+            locked.forget_dirty(taken);
+            left -= taken;
+            if !ended {
+                return self.sweep.store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+            }
+        }
+        self.sweep.store(first, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove_if(&self, mut matches: impl FnMut(&Entry<K>) -> bool) {
+        for number in 0..SHARDS * SEGMENTS {
+            let mut locked = self.lock_shard(number / SEGMENTS);
+            let segment = &mut locked.segments[number % SEGMENTS];
+            let removed = segment.remove_if(&mut matches);
+            if removed.counters > 0 {
+                segment.shrink(self.rehash());
+                self.room.release(removed.counters);
+                locked.forget_dirty(removed.dirty);
+            }
+        }
+    }
+
+    /// Calls `each` with copies, a segment at a time, under no lock.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(&Entry<K>)) {
+        let mut copies = Vec::new();
+        for number in 0..SHARDS * SEGMENTS {
+            copies.clear();
+            copies.extend(self.lock_shard(number / SEGMENTS).segments[number % SEGMENTS].iter().copied());
+            copies.iter().for_each(&mut each);
+        }
+    }
+
+    pub(crate) fn client(&self, entry: &Entry<K>) -> Client {
+        entry.key.client(entry.level(), self.prefix)
+    }
+}
+
+impl<K: Key> Locked<'_, K> {
+    #[inline]
+    pub(crate) fn segment(&mut self, hash: u64) -> &mut Segment<K> {
+        &mut self.segments[(hash >> SEGMENT_SHIFT) as usize % SEGMENTS]
+    }
+
+    /// Notes that a counter of this segment became dirty.
+    #[inline]
+    pub(crate) fn note_dirty(&mut self, hash: u64) {
+        self.segment(hash).note_dirty();
+        self.dirty.store(self.dirty.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn forget_dirty(&mut self, counters: usize) {
+        if counters > 0 {
+            let left = self.dirty.load(Ordering::Relaxed).saturating_sub(counters);
+            self.dirty.store(left, Ordering::Relaxed);
+        }
+    }
+}
