@@ -192,6 +192,3 @@ fn read_entry(name: &HeaderName, entry: &[u8]) -> Option<IpAddr> {
         address::parse(entry)
     }
 }
-
-#[cfg(test)]
-mod tests;

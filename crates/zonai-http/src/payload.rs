@@ -160,6 +160,3 @@ impl Scanner {
         self.done = self.table.is_known() && (!self.want_kind || self.kind.is_known());
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -186,6 +186,3 @@ fn v2_inet6(body: &[u8]) -> Option<SocketAddr> {
 fn reachable(source: SocketAddr) -> Option<SocketAddr> {
     usable(source.ip()).map(|ip| SocketAddr::new(ip, source.port()))
 }
-
-#[cfg(test)]
-mod tests;

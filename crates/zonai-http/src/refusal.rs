@@ -128,6 +128,3 @@ fn push_json(text: &mut Vec<u8>, value: &str) {
     }
     text.push(b'"');
 }
-
-#[cfg(test)]
-mod tests;

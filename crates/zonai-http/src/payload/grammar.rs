@@ -268,8 +268,14 @@ impl Scanner {
         match self.sink {
             Sink::Nowhere => {}
             Sink::Key => self.key.push(bytes),
-            Sink::Table => self.table.push(bytes),
-            Sink::Kind => self.kind.push(bytes),
+            Sink::Table => {
+                self.table.push(bytes);
+                self.check_done();
+            }
+            Sink::Kind => {
+                self.kind.push(bytes);
+                self.check_done();
+            }
         }
     }
 

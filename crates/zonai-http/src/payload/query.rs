@@ -58,7 +58,7 @@ pub fn scan_query(query: &str) -> QueryBody {
         for room in &mut piece {
             match decoder.next() {
                 Some(Ok(byte)) => *room = byte,
-                Some(Err(QueryError::Escape)) | Some(Err(_)) => {
+                Some(Err(_)) => {
                     let _ = scanner.feed(piece.get(..len).unwrap_or_default());
                     scanner.finish();
                     return QueryBody::Scanned(scanner);

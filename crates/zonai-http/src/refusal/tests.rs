@@ -1,1 +1,0 @@
-//! The refusal, to the letter.
