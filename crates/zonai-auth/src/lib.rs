@@ -4,12 +4,21 @@
 //! with a [`Session`], nothing, or an [`AuthError`] that the server turns into a status. It must never
 //! keep a password, code or link in plain form, and never say whether an address has an account.
 
+pub mod address;
 pub mod error;
+mod keyed;
 pub mod mail;
+pub mod password;
 pub mod secrets;
 pub mod session;
+mod token;
 
+pub use address::Address;
 pub use error::AuthError;
 pub use mail::settings::{MailFrom, MailSettings, MailTls};
+pub use mail::templates::{TemplateError, Templates};
+pub use mail::{MailKind, MailTransport};
+pub use password::Password;
 pub use secrets::{Secret, SecretError, Secrets};
 pub use session::{Caller, Claims, Session, UserId};
+pub use token::parse_bearer;
