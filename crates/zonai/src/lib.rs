@@ -1,1 +1,28 @@
-//! placeholder
+//! Zonai: the SQL tables of a project folder over HTTP, every table rate limited from the first request.
+//!
+//! This crate is what users name: [`App`] opens a project and serves it, with code where files do not reach,
+//! and the program `zonai` is a command line over the same. What it adds to the libraries below it is where
+//! settings come from; it must never decide on a request.
+//!
+//! ```no_run
+//! fn main() -> zonai::Result<()> {
+//!     zonai::App::open(".")?.serve()
+//! }
+//! ```
+
+mod app;
+#[doc(hidden)]
+pub mod cli;
+mod config;
+mod error;
+pub mod lock;
+pub mod new_project;
+mod project;
+
+pub use app::App;
+pub use error::{Error, Result};
+pub use zonai_auth::{MailFrom, MailSettings, MailTls};
+pub use zonai_http::{CidrList, TrustedProxy};
+pub use zonai_limit::{Ipv6Prefix, Limit, Operation, PolicyError, RateLimitPolicy};
+pub use zonai_policy::Diagnostic;
+pub use zonai_server::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};

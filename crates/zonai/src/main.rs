@@ -1,0 +1,7 @@
+//! The program `zonai`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    zonai::cli::run(std::env::args_os())
+}

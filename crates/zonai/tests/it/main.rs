@@ -1,0 +1,9 @@
+//! What a user of the program and of the library sees, with the real binary.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod check;
+mod help;
+mod init;
+mod lock;
+mod run;
+mod secrets;
