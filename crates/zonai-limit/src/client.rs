@@ -17,7 +17,11 @@ impl Ipv6Prefix {
     /// A prefix of `bits`, or `None` outside 32 to 128.
     #[must_use]
     pub const fn new(bits: u8) -> Option<Self> {
-        if bits >= 32 && bits <= 128 { Some(Self(bits)) } else { None }
+        if bits >= 32 && bits <= 128 {
+            Some(Self(bits))
+        } else {
+            None
+        }
     }
 
     /// The number of bits.
@@ -68,12 +72,18 @@ impl Client {
 
     pub(crate) fn v6(address: Ipv6Addr, bits: u8) -> Self {
         let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
-        Self::V6 { network: Ipv6Addr::from_bits(address.to_bits() & mask), bits }
+        Self::V6 {
+            network: Ipv6Addr::from_bits(address.to_bits() & mask),
+            bits,
+        }
     }
 
     pub(crate) fn v4(address: Ipv4Addr, bits: u8) -> Self {
         let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
-        Self::V4 { network: Ipv4Addr::from_bits(address.to_bits() & mask), bits }
+        Self::V4 {
+            network: Ipv4Addr::from_bits(address.to_bits() & mask),
+            bits,
+        }
     }
 
     /// The next wider group of clients, used past the cap: IPv4 /24, /16; IPv6 /48, /32; then everybody.

@@ -34,7 +34,11 @@ impl Slot {
     /// [`Limiter`](crate::Limiter), which numbers slots itself.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
-        if number < Self::LIMIT { Some(Self(number)) } else { None }
+        if number < Self::LIMIT {
+            Some(Self(number))
+        } else {
+            None
+        }
     }
 }
 
@@ -220,7 +224,10 @@ impl Counters {
                 decided.outcome
             }
             // Does not happen: the counter of everyone always has a place. Refusing nothing would be wrong.
-            None => Outcome::Refused(Hit { charge: 0, reset: now.plus(1_000) }),
+            None => Outcome::Refused(Hit {
+                charge: 0,
+                reset: now.plus(1_000),
+            }),
         }
     }
 
@@ -234,8 +241,15 @@ impl Counters {
         keys: &mut Keys,
     ) -> Outcome {
         let own = AccountKey::pack(client, account.max(1));
-        let decided =
-            self.accounts.decide_all(now, own, charges, false, &self.windows, &self.everyone, Some(&mut *keys));
+        let decided = self.accounts.decide_all(
+            now,
+            own,
+            charges,
+            false,
+            &self.windows,
+            &self.everyone,
+            Some(&mut *keys),
+        );
         match decided {
             Some(decided) => decided.outcome,
             None => {
@@ -299,8 +313,16 @@ impl Counters {
 
     /// Sets how long the window of a slot now is; `None` where it is not limited any more, so that its counters go.
     pub fn set_window(&self, slot: Slot, window: Option<std::time::Duration>) {
-        let window_ms = window.map_or(0, |window| u64::try_from(window.as_millis()).unwrap_or(u64::MAX));
+        let window_ms = window.map_or(0, |window| {
+            u64::try_from(window.as_millis()).unwrap_or(u64::MAX)
+        });
         self.windows.set(slot, window_ms);
+    }
+
+    /// How long the window of a slot is, in ms; 0 where it is not limited or not known yet.
+    #[must_use]
+    pub fn window_ms(&self, slot: Slot) -> u64 {
+        self.windows.get(slot)
     }
 
     /// Makes the window of a slot at least as long as that of `policy`.
@@ -314,7 +336,13 @@ impl Counters {
         let mut at = Some(client);
         let mut factor = 1_u32;
         while let Some(group) = at {
-            let exists = self.get(CounterKey { client: group, slot, account: 0 }).is_some();
+            let exists = self
+                .get(CounterKey {
+                    client: group,
+                    slot,
+                    account: 0,
+                })
+                .is_some();
             if exists || !full || group == Client::Everyone {
                 return (group, factor);
             }
@@ -327,6 +355,9 @@ impl Counters {
 
 impl std::fmt::Debug for Counters {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counters").field("len", &self.len()).field("max", &self.max()).finish_non_exhaustive()
+        f.debug_struct("Counters")
+            .field("len", &self.len())
+            .field("max", &self.max())
+            .finish_non_exhaustive()
     }
 }

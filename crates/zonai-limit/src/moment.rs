@@ -14,7 +14,11 @@ impl Moment {
     /// The moment `ms` milliseconds after boot; later than [`Moment::MAX`] is cut to it.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
-        if ms > Self::MAX.0 { Self::MAX } else { Self(ms) }
+        if ms > Self::MAX.0 {
+            Self::MAX
+        } else {
+            Self(ms)
+        }
     }
 
     /// Milliseconds since boot.

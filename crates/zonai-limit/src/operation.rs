@@ -84,8 +84,15 @@ impl Operation {
     ];
 
     /// The operations of a table's `limits`, in the order of the documentation.
-    pub const TABLE: [Operation; 7] =
-        [Self::Get, Self::List, Self::Count, Self::Create, Self::Update, Self::Delete, Self::Custom];
+    pub const TABLE: [Operation; 7] = [
+        Self::Get,
+        Self::List,
+        Self::Count,
+        Self::Create,
+        Self::Update,
+        Self::Delete,
+        Self::Custom,
+    ];
 
     /// The operations of an auth table's `auth`, in the order of the documentation.
     pub const AUTH: [Operation; 8] = [
@@ -132,7 +139,9 @@ impl Operation {
     /// The operation of that name, spelled exactly.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|operation| operation.name() == name)
     }
 
     /// Whether a count is committed to disk before the request goes on: every auth operation.

@@ -56,31 +56,46 @@ impl RateLimitPolicy {
             return Err(PolicyError::WindowTooLong);
         }
         let window_ms = window.as_secs() * 1_000 + window.subsec_millis() as u64;
-        Ok(Self { window_ms, max_requests })
+        Ok(Self {
+            window_ms,
+            max_requests,
+        })
     }
 
     /// `max_requests` per second.
     #[must_use]
     pub const fn per_second(max_requests: u32) -> Self {
-        Self { window_ms: 1_000, max_requests }
+        Self {
+            window_ms: 1_000,
+            max_requests,
+        }
     }
 
     /// `max_requests` per minute.
     #[must_use]
     pub const fn per_minute(max_requests: u32) -> Self {
-        Self { window_ms: 60_000, max_requests }
+        Self {
+            window_ms: 60_000,
+            max_requests,
+        }
     }
 
     /// `max_requests` per hour.
     #[must_use]
     pub const fn per_hour(max_requests: u32) -> Self {
-        Self { window_ms: 3_600_000, max_requests }
+        Self {
+            window_ms: 3_600_000,
+            max_requests,
+        }
     }
 
     /// `max_requests` per day of 24 hours.
     #[must_use]
     pub const fn per_day(max_requests: u32) -> Self {
-        Self { window_ms: 86_400_000, max_requests }
+        Self {
+            window_ms: 86_400_000,
+            max_requests,
+        }
     }
 
     /// How many requests one window admits.

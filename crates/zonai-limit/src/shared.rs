@@ -19,8 +19,13 @@ pub enum Shared {
 
 impl Shared {
     /// All of them.
-    pub const ALL: [Shared; 5] =
-        [Self::AuthConfirm, Self::AuthHeader, Self::AdminAuth, Self::Unknown, Self::Admin];
+    pub const ALL: [Shared; 5] = [
+        Self::AuthConfirm,
+        Self::AuthHeader,
+        Self::AdminAuth,
+        Self::Unknown,
+        Self::Admin,
+    ];
 
     /// The name that the refusal gives as `collection`.
     #[must_use]
@@ -39,7 +44,11 @@ impl Shared {
     pub const fn operations(self) -> &'static [Operation] {
         match self {
             Self::AuthConfirm => &[Operation::Confirm],
-            Self::AuthHeader => &[Operation::RefreshToken, Operation::Logout, Operation::LogoutAll],
+            Self::AuthHeader => &[
+                Operation::RefreshToken,
+                Operation::Logout,
+                Operation::LogoutAll,
+            ],
             Self::AdminAuth => &[Operation::AdminAuthenticate],
             Self::Unknown => &[Operation::Unknown],
             Self::Admin => &[Operation::Admin],
@@ -49,6 +58,8 @@ impl Shared {
     /// The bucket in which a shared operation is counted.
     #[must_use]
     pub fn of(operation: Operation) -> Option<Self> {
-        Self::ALL.into_iter().find(|shared| shared.operations().contains(&operation))
+        Self::ALL
+            .into_iter()
+            .find(|shared| shared.operations().contains(&operation))
     }
 }

@@ -27,7 +27,9 @@ mod checked {
         }
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+            self.0
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
         }
 
         pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {

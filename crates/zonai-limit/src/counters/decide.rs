@@ -52,14 +52,23 @@ pub(crate) struct Decided {
 impl<K: Key> Table<K> {
     /// The common case in the fewest steps: one charge, and its counter exists. `None` where it does not.
     #[inline]
-    pub(crate) fn decide_one(&self, now: Moment, key: K, charge: &Charge, exempt: bool) -> Option<Outcome> {
+    pub(crate) fn decide_one(
+        &self,
+        now: Moment,
+        key: K,
+        charge: &Charge,
+        exempt: bool,
+    ) -> Option<Outcome> {
         let tag = tag(charge.slot, Level::OWN);
         let hash = self.hash(key, tag);
         let mut locked = self.lock(key);
         let entry = locked.segment(hash).find_mut(hash, key, tag)?;
         let judged = judge(Some(entry.state()), now, charge.policy, 1);
         let would_refuse = if judged.full {
-            let hit = Hit { charge: 0, reset: judged.reset };
+            let hit = Hit {
+                charge: 0,
+                reset: judged.reset,
+            };
             if !exempt && !charge.observe {
                 if judged.opens {
                     entry.open(now, 0);
@@ -79,7 +88,10 @@ impl<K: Key> Table<K> {
     }
 
     /// The general case. `None` where a charge finds no place, and nothing refuses.
-    #[expect(clippy::too_many_arguments, reason = "inside of the decision; bundling them would cost a copy")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "inside of the decision; bundling them would cost a copy"
+    )]
     pub(crate) fn decide_all(
         &self,
         now: Moment,
@@ -98,7 +110,9 @@ impl<K: Key> Table<K> {
         for charge in charges {
             let place = self.place(&mut locked, now, own, charge, everyone, &mut totals);
             crowded |= match place.at {
-                At::Found { tag, .. } | At::Reserved { tag, .. } => Level::from_tag(tag) != Level::OWN,
+                At::Found { tag, .. } | At::Reserved { tag, .. } => {
+                    Level::from_tag(tag) != Level::OWN
+                }
                 At::Everyone | At::Nowhere => true,
             };
             places.push(place);
@@ -106,18 +120,31 @@ impl<K: Key> Table<K> {
         let (refused, would_refuse) = verdict(charges, &places, exempt);
         if let Some(hit) = refused {
             self.open_empty_windows(&mut locked, charges, places, now, windows, totals.as_mut());
-            return Some(Decided { outcome: Outcome::Refused(hit), crowded });
+            return Some(Decided {
+                outcome: Outcome::Refused(hit),
+                crowded,
+            });
         }
         if places.iter().any(|place| matches!(place.at, At::Nowhere)) {
-            self.room.release(places.iter().filter(|place| place.is_new()).count());
+            self.room
+                .release(places.iter().filter(|place| place.is_new()).count());
             return None;
         }
         if let Some(keys) = keys {
-            keys.extend(charges.iter().zip(&places).map(|(charge, place)| self.counter_key(charge, place)));
+            keys.extend(
+                charges
+                    .iter()
+                    .zip(&places)
+                    .map(|(charge, place)| self.counter_key(charge, place)),
+            );
         }
         // Counters that exist come first: reclaiming, which goes with making new ones, must find their windows open.
         for new in [false, true] {
-            for (place, charge) in places.iter().zip(charges).filter(|(place, _)| place.is_new() == new) {
+            for (place, charge) in places
+                .iter()
+                .zip(charges)
+                .filter(|(place, _)| place.is_new() == new)
+            {
                 windows.raise(charge.slot, charge.policy.window_ms());
                 self.write(&mut locked, place, place.judged.counted, true, now, windows);
             }
@@ -125,7 +152,10 @@ impl<K: Key> Table<K> {
         if let Some(totals) = totals.as_mut() {
             count_everyone(totals, charges, &places, self.tracked);
         }
-        Some(Decided { outcome: Outcome::Admitted { would_refuse }, crowded })
+        Some(Decided {
+            outcome: Outcome::Admitted { would_refuse },
+            crowded,
+        })
     }
 
     fn look_for_room(
@@ -167,7 +197,9 @@ impl<K: Key> Table<K> {
                 if !K::WIDENS {
                     break;
                 }
-                let Some(key) = own.widened(level, self.prefix) else { continue };
+                let Some(key) = own.widened(level, self.prefix) else {
+                    continue;
+                };
                 factor = factor.saturating_mul(WIDER_FACTOR);
                 key
             };
@@ -175,20 +207,40 @@ impl<K: Key> Table<K> {
             let hash = self.hash(key, tag);
             if let Some(entry) = locked.segment(hash).find(hash, key, tag) {
                 let judged = judge(Some(entry.state()), now, charge.policy, factor);
-                return Place { at: At::Found { key, tag, hash }, judged };
+                return Place {
+                    at: At::Found { key, tag, hash },
+                    judged,
+                };
             }
             if self.room.reserve(level, own.is_v6()) {
                 let judged = judge(None, now, charge.policy, factor);
-                return Place { at: At::Reserved { key, tag, hash }, judged };
+                return Place {
+                    at: At::Reserved { key, tag, hash },
+                    judged,
+                };
             }
         }
         if !K::WIDENS {
             let judged = judge(None, now, charge.policy, u32::MAX);
-            return Place { at: At::Nowhere, judged };
+            return Place {
+                at: At::Nowhere,
+                judged,
+            };
         }
-        let state = totals.get_or_insert_with(|| everyone.lock()).get(&charge.slot).map(|total| total.state);
-        let judged = judge(state, now, charge.policy, factor.saturating_mul(WIDER_FACTOR));
-        Place { at: At::Everyone, judged }
+        let state = totals
+            .get_or_insert_with(|| everyone.lock())
+            .get(&charge.slot)
+            .map(|total| total.state);
+        let judged = judge(
+            state,
+            now,
+            charge.policy,
+            factor.saturating_mul(WIDER_FACTOR),
+        );
+        Place {
+            at: At::Everyone,
+            judged,
+        }
     }
 
     /// Refused: nothing is counted. Where a limit of 0 found no window, one is opened, so that there is a reset.
@@ -201,12 +253,21 @@ impl<K: Key> Table<K> {
         windows: &Windows,
         totals: Option<&mut Totals<'_>>,
     ) {
-        let empty = CounterState { window_start: now, count: 0 };
+        let empty = CounterState {
+            window_start: now,
+            count: 0,
+        };
         let opens = |place: &Place<K>| place.judged.opens && place.judged.full;
         if let Some(totals) = totals {
             for (charge, place) in charges.iter().zip(&places) {
                 if matches!(place.at, At::Everyone) && opens(place) {
-                    totals.insert(charge.slot, Total { state: empty, dirty: false });
+                    totals.insert(
+                        charge.slot,
+                        Total {
+                            state: empty,
+                            dirty: false,
+                        },
+                    );
                 }
             }
         }
@@ -265,7 +326,11 @@ impl<K: Key> Table<K> {
             }
             At::Everyone | At::Nowhere => (Client::Everyone, 0),
         };
-        CounterKey { client, slot: charge.slot, account }
+        CounterKey {
+            client,
+            slot: charge.slot,
+            account,
+        }
     }
 }
 
@@ -276,7 +341,10 @@ fn verdict<K>(charges: &[Charge], places: &[Place<K>], exempt: bool) -> (Option<
         if !place.judged.full || matches!(place.at, At::Nowhere) {
             continue;
         }
-        let hit = Hit { charge: index, reset: place.judged.reset };
+        let hit = Hit {
+            charge: index,
+            reset: place.judged.reset,
+        };
         if exempt || charge.observe {
             would_refuse.get_or_insert(hit);
         } else if refused.is_none_or(|latest| hit.reset > latest.reset) {
@@ -286,10 +354,21 @@ fn verdict<K>(charges: &[Charge], places: &[Place<K>], exempt: bool) -> (Option<
     (refused, would_refuse)
 }
 
-fn count_everyone<K>(totals: &mut Totals<'_>, charges: &[Charge], places: &[Place<K>], tracked: bool) {
+fn count_everyone<K>(
+    totals: &mut Totals<'_>,
+    charges: &[Charge],
+    places: &[Place<K>],
+    tracked: bool,
+) {
     for (charge, place) in charges.iter().zip(places) {
         if matches!(place.at, At::Everyone) {
-            totals.insert(charge.slot, Total { state: place.judged.counted, dirty: tracked });
+            totals.insert(
+                charge.slot,
+                Total {
+                    state: place.judged.counted,
+                    dirty: tracked,
+                },
+            );
         }
     }
 }

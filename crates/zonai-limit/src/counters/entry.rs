@@ -13,14 +13,22 @@ pub(crate) struct Entry<K> {
     start_and_flags: u64,
 }
 
-const _: () = assert!(size_of::<Entry<u64>>() == 24, "limiter.md: an entry of at most 24 bytes");
+const _: () = assert!(
+    size_of::<Entry<u64>>() == 24,
+    "limiter.md: an entry of at most 24 bytes"
+);
 
 const FLAG_BITS: u32 = 16;
 const DIRTY: u64 = 1;
 
 impl<K: Key> Entry<K> {
     pub(crate) const fn new(key: K, tag: u32, start: Moment, count: u32) -> Self {
-        Self { key, tag, count, start_and_flags: start.as_millis() << FLAG_BITS }
+        Self {
+            key,
+            tag,
+            count,
+            start_and_flags: start.as_millis() << FLAG_BITS,
+        }
     }
 
     #[inline]
@@ -34,7 +42,10 @@ impl<K: Key> Entry<K> {
     }
 
     pub(crate) const fn state(&self) -> CounterState {
-        CounterState { window_start: Moment::from_millis(self.start_ms()), count: self.count }
+        CounterState {
+            window_start: Moment::from_millis(self.start_ms()),
+            count: self.count,
+        }
     }
 
     /// Opens a window; whether it is stored stays as it was.

@@ -24,7 +24,9 @@ pub(crate) type Totals<'a> = MutexGuard<'a, BTreeMap<Slot, Total>>;
 
 impl Everyone {
     pub(crate) fn new() -> Self {
-        Self { counters: Mutex::new(BTreeMap::new()) }
+        Self {
+            counters: Mutex::new(BTreeMap::new()),
+        }
     }
 
     pub(crate) fn lock(&self) -> Totals<'_> {
@@ -36,7 +38,12 @@ impl Everyone {
     }
 
     pub(crate) fn take_dirty(&self, max: usize, mut each: impl FnMut(Slot, CounterState)) {
-        for (&slot, total) in self.lock().iter_mut().filter(|(_, total)| total.dirty).take(max) {
+        for (&slot, total) in self
+            .lock()
+            .iter_mut()
+            .filter(|(_, total)| total.dirty)
+            .take(max)
+        {
             total.dirty = false;
             each(slot, total.state);
         }

@@ -120,7 +120,11 @@ fn upper(client: Client) -> u64 {
         Client::V6 { network, .. } => {
             let upper = (network.to_bits() >> 64) as u64;
             // Text that claims such an address comes from no client that exists.
-            if upper >= LOCAL_MARK { LOCAL_MARK } else { upper }
+            if upper >= LOCAL_MARK {
+                LOCAL_MARK
+            } else {
+                upper
+            }
         }
         Client::Local | Client::Everyone => LOCAL_MARK,
     }
@@ -129,17 +133,27 @@ fn upper(client: Client) -> u64 {
 fn unpack(address: u128, level: Level, prefix: Ipv6Prefix) -> Client {
     let upper = (address >> 64) as u64;
     if upper >= V4_MARK {
-        return Client::V4 { network: Ipv4Addr::from_bits(upper as u32), bits: level.bits_v4() };
+        return Client::V4 {
+            network: Ipv4Addr::from_bits(upper as u32),
+            bits: level.bits_v4(),
+        };
     }
     if upper >= LOCAL_MARK {
         return Client::Local;
     }
-    Client::V6 { network: Ipv6Addr::from_bits(address), bits: level.bits_v6(prefix) }
+    Client::V6 {
+        network: Ipv6Addr::from_bits(address),
+        bits: level.bits_v6(prefix),
+    }
 }
 
 #[inline]
 const fn network(upper: u64) -> u64 {
-    if upper >= V4_MARK { upper >> 16 } else { upper >> 32 }
+    if upper >= V4_MARK {
+        upper >> 16
+    } else {
+        upper >> 32
+    }
 }
 
 impl Key for u64 {
@@ -214,7 +228,10 @@ impl Key for AccountKey {
 
     fn pack(client: Client, account: u64) -> Self {
         let address = <u128 as Key>::pack(client, account);
-        Self { client: [(address >> 64) as u64, address as u64], account }
+        Self {
+            client: [(address >> 64) as u64, address as u64],
+            account,
+        }
     }
 
     fn address(self) -> u128 {
@@ -248,7 +265,12 @@ mod tests {
 
     #[test]
     fn a_key_gives_its_client_back() {
-        for (text, bits) in [("203.0.113.7", 64), ("2001:db8:1:2::1", 64), ("2001:db8::1", 48), ("local", 64)] {
+        for (text, bits) in [
+            ("203.0.113.7", 64),
+            ("2001:db8:1:2::1", 64),
+            ("2001:db8::1", 48),
+            ("local", 64),
+        ] {
             let prefix = Ipv6Prefix::new(bits).unwrap();
             let client = client(text, bits);
             let (key, level) = <u64 as Key>::of(client, 0, prefix).unwrap();
@@ -271,8 +293,13 @@ mod tests {
                 assert_eq!(own.widened(level, prefix).unwrap().network(), own.network());
             }
         }
-        let near = <u64 as Key>::pack(client("203.0.113.7", 64), 0).widened(Level::NEAR, prefix).unwrap();
-        assert_eq!(near.client(Level::NEAR, prefix).to_string(), "203.0.113.0/24");
+        let near = <u64 as Key>::pack(client("203.0.113.7", 64), 0)
+            .widened(Level::NEAR, prefix)
+            .unwrap();
+        assert_eq!(
+            near.client(Level::NEAR, prefix).to_string(),
+            "203.0.113.0/24"
+        );
     }
 
     #[test]
@@ -281,7 +308,10 @@ mod tests {
         let own = <u64 as Key>::pack(client("2001:db8:100::1", 40), 0);
         assert_eq!(own.widened(Level::NEAR, prefix), None);
         assert!(own.widened(Level::FAR, prefix).is_some());
-        assert_eq!(<u64 as Key>::pack(Client::Local, 0).widened(Level::FAR, prefix), None);
+        assert_eq!(
+            <u64 as Key>::pack(Client::Local, 0).widened(Level::FAR, prefix),
+            None
+        );
     }
 
     #[test]

@@ -15,7 +15,11 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new(max: usize, widens: bool) -> Self {
-        Self { live: AtomicUsize::new(0), max, widens }
+        Self {
+            live: AtomicUsize::new(0),
+            max,
+            widens,
+        }
     }
 
     pub(crate) fn live(&self) -> usize {
@@ -75,9 +79,20 @@ mod tests {
         let room = Room::new(160, true);
         let taken = (0..200).filter(|_| room.reserve(Level::OWN, false)).count();
         assert_eq!(taken, 150);
-        assert_eq!((0..200).filter(|_| room.reserve(Level::NEAR, false)).count(), 5);
-        assert_eq!((0..200).filter(|_| room.reserve(Level::FAR, false)).count(), 3);
-        assert_eq!((0..200).filter(|_| room.reserve(Level::FAR, true)).count(), 2);
+        assert_eq!(
+            (0..200)
+                .filter(|_| room.reserve(Level::NEAR, false))
+                .count(),
+            5
+        );
+        assert_eq!(
+            (0..200).filter(|_| room.reserve(Level::FAR, false)).count(),
+            3
+        );
+        assert_eq!(
+            (0..200).filter(|_| room.reserve(Level::FAR, true)).count(),
+            2
+        );
         assert_eq!(room.live(), room.max());
         room.release(15);
         assert!(room.reserve(Level::OWN, false));

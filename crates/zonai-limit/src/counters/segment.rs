@@ -32,7 +32,12 @@ pub(crate) struct Reclaimed {
 
 impl<K: Key> Segment<K> {
     pub(crate) const fn new() -> Self {
-        Self { table: HashTable::new(), hand: 0, sweep: 0, dirty: 0 }
+        Self {
+            table: HashTable::new(),
+            hand: 0,
+            sweep: 0,
+            dirty: 0,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -84,7 +89,10 @@ impl<K: Key> Segment<K> {
                 hand = 0;
                 reclaimed.wrapped = true;
             }
-            if self.table.get_bucket(hand).is_some_and(|entry| is_closed(entry, now, windows))
+            if self
+                .table
+                .get_bucket(hand)
+                .is_some_and(|entry| is_closed(entry, now, windows))
                 && let Ok(entry) = self.table.get_bucket_entry(hand)
             {
                 let (entry, _) = entry.remove();

@@ -14,7 +14,8 @@ impl Counters {
     /// the same window the higher count stays. Past the cap it is added to its wider group.
     pub fn restore(&self, key: CounterKey, state: CounterState) {
         if key.account != 0 {
-            if let Some((own, level)) = AccountKey::of(key.client, key.account, self.accounts.prefix)
+            if let Some((own, level)) =
+                AccountKey::of(key.client, key.account, self.accounts.prefix)
                 && !self.accounts.restore(own, key, level, state, self)
             {
                 self.restore(CounterKey { account: 0, ..key }, state);
@@ -33,7 +34,10 @@ impl Counters {
             at = client.wider();
         }
         let mut totals = self.everyone.lock();
-        let total = totals.entry(key.slot).or_insert(Total { state, dirty: false });
+        let total = totals.entry(key.slot).or_insert(Total {
+            state,
+            dirty: false,
+        });
         total.state = later(total.state, state);
     }
 
@@ -46,10 +50,19 @@ impl Counters {
     /// Takes at most `max` changed counters, oldest shards first, and marks them as taken.
     pub fn take_changed(&self, max: usize, out: &mut Vec<(CounterKey, CounterState)>) {
         let end = out.len().saturating_add(max);
-        self.accounts.take_dirty(max, |entry| out.push(self.accounts.pair(entry)));
-        self.everyone.take_dirty(end.saturating_sub(out.len()), |slot, state| {
-            out.push((CounterKey { client: Client::Everyone, slot, account: 0 }, state));
-        });
+        self.accounts
+            .take_dirty(max, |entry| out.push(self.accounts.pair(entry)));
+        self.everyone
+            .take_dirty(end.saturating_sub(out.len()), |slot, state| {
+                out.push((
+                    CounterKey {
+                        client: Client::Everyone,
+                        slot,
+                        account: 0,
+                    },
+                    state,
+                ));
+            });
         let left = end.saturating_sub(out.len());
         with_clients!(self, table => table.take_dirty(left, |entry| out.push(table.pair(entry))));
     }
@@ -92,9 +105,14 @@ impl Counters {
             found
         };
         with_clients!(self, table => table.remove_if(|entry| check(table.pair(entry).0)));
-        self.accounts.remove_if(|entry| check(self.accounts.pair(entry).0));
+        self.accounts
+            .remove_if(|entry| check(self.accounts.pair(entry).0));
         self.everyone.lock().retain(|&slot, _| {
-            !check(CounterKey { client: Client::Everyone, slot, account: 0 })
+            !check(CounterKey {
+                client: Client::Everyone,
+                slot,
+                account: 0,
+            })
         });
         freed
     }
@@ -109,9 +127,21 @@ impl Counters {
             let (key, state) = self.accounts.pair(entry);
             each(key, state);
         });
-        let totals: Vec<_> = self.everyone.lock().iter().map(|(&slot, total)| (slot, total.state)).collect();
+        let totals: Vec<_> = self
+            .everyone
+            .lock()
+            .iter()
+            .map(|(&slot, total)| (slot, total.state))
+            .collect();
         for (slot, state) in totals {
-            each(CounterKey { client: Client::Everyone, slot, account: 0 }, state);
+            each(
+                CounterKey {
+                    client: Client::Everyone,
+                    slot,
+                    account: 0,
+                },
+                state,
+            );
         }
     }
 
@@ -128,8 +158,11 @@ impl Counters {
     /// Changes one counter that exists; `change` says whether it is dirty then.
     fn change(&self, key: CounterKey, change: impl FnOnce(&mut CounterState, bool) -> bool) {
         if key.account != 0 {
-            if let Some((own, level)) = AccountKey::of(key.client, key.account, self.accounts.prefix) {
-                self.accounts.with(own, key.slot, level, |entry| entry.change(change));
+            if let Some((own, level)) =
+                AccountKey::of(key.client, key.account, self.accounts.prefix)
+            {
+                self.accounts
+                    .with(own, key.slot, level, |entry| entry.change(change));
             }
         } else if key.client == Client::Everyone {
             if let Some(total) = self.everyone.lock().get_mut(&key.slot) {
@@ -156,13 +189,23 @@ impl<K: Key> Entry<K> {
 
 impl<K: Key> Table<K> {
     fn pair(&self, entry: &Entry<K>) -> (CounterKey, CounterState) {
-        let key =
-            CounterKey { client: self.client(entry), slot: entry.slot(), account: entry.key.account() };
+        let key = CounterKey {
+            client: self.client(entry),
+            slot: entry.slot(),
+            account: entry.key.account(),
+        };
         (key, entry.state())
     }
 
     /// `false` where there is no place.
-    fn restore(&self, own: K, key: CounterKey, level: Level, state: CounterState, of: &Counters) -> bool {
+    fn restore(
+        &self,
+        own: K,
+        key: CounterKey,
+        level: Level,
+        state: CounterState,
+        of: &Counters,
+    ) -> bool {
         let tag = tag(key.slot, level);
         let hash = self.hash(own, tag);
         let mut locked = self.lock(own);
@@ -183,5 +226,9 @@ impl<K: Key> Table<K> {
 
 fn later(one: CounterState, other: CounterState) -> CounterState {
     let order = |state: &CounterState| (state.window_start, state.count);
-    if order(&one) >= order(&other) { one } else { other }
+    if order(&one) >= order(&other) {
+        one
+    } else {
+        other
+    }
 }

@@ -95,7 +95,10 @@ impl<K: Key> Table<K> {
     #[inline]
     fn lock_shard(&self, number: usize) -> Locked<'_, K> {
         let shard = &self.shards[number % SHARDS];
-        Locked { segments: shard.segments.lock(), dirty: &shard.dirty }
+        Locked {
+            segments: shard.segments.lock(),
+            dirty: &shard.dirty,
+        }
     }
 
     /// Puts a counter in for which a place was reserved, and looks for a few that can go.
@@ -140,7 +143,8 @@ impl<K: Key> Table<K> {
         let mut removed = 0;
         while budget > 0 {
             let slice = budget.min(SLICE);
-            removed += self.reclaim_turn(self.hand.load(Ordering::Relaxed), slice, now, windows, true);
+            removed +=
+                self.reclaim_turn(self.hand.load(Ordering::Relaxed), slice, now, windows, true);
             budget -= slice;
         }
         removed
@@ -155,11 +159,18 @@ impl<K: Key> Table<K> {
         wait: bool,
     ) -> usize {
         let shard = &self.shards[turn / SEGMENTS % SHARDS];
-        let segments = if wait { Some(shard.segments.lock()) } else { shard.segments.try_lock() };
+        let segments = if wait {
+            Some(shard.segments.lock())
+        } else {
+            shard.segments.try_lock()
+        };
         let mut wrapped = true;
         let mut counters = 0;
         if let Some(segments) = segments {
-            let mut locked = Locked { segments, dirty: &shard.dirty };
+            let mut locked = Locked {
+                segments,
+                dirty: &shard.dirty,
+            };
             let segment = &mut locked.segments[turn % SEGMENTS];
             if !segment.is_empty() {
                 let reclaimed = segment.reclaim(buckets, now, windows, self.rehash());
@@ -171,7 +182,9 @@ impl<K: Key> Table<K> {
         if wrapped {
             let next = (turn + 1) % (SHARDS * SEGMENTS);
             // Where another thread was faster, its turn counts.
-            let _ = self.hand.compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self
+                .hand
+                .compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed);
         }
         counters
     }
@@ -179,16 +192,27 @@ impl<K: Key> Table<K> {
     pub(crate) fn get(&self, key: K, slot: Slot, level: Level) -> Option<CounterState> {
         let tag = tag(slot, level);
         let hash = self.hash(key, tag);
-        self.lock(key).segment(hash).find(hash, key, tag).map(Entry::state)
+        self.lock(key)
+            .segment(hash)
+            .find(hash, key, tag)
+            .map(Entry::state)
     }
 
     /// Calls `change` with a counter that exists, under its lock. What it returns says whether the counter is dirty then.
-    pub(crate) fn with(&self, key: K, slot: Slot, level: Level, change: impl FnOnce(&mut Entry<K>) -> bool) {
+    pub(crate) fn with(
+        &self,
+        key: K,
+        slot: Slot,
+        level: Level,
+        change: impl FnOnce(&mut Entry<K>) -> bool,
+    ) {
         let tag = tag(slot, level);
         let hash = self.hash(key, tag);
         let mut locked = self.lock(key);
         let segment = locked.segment(hash);
-        let Some(entry) = segment.find_mut(hash, key, tag) else { return };
+        let Some(entry) = segment.find_mut(hash, key, tag) else {
+            return;
+        };
         let was = entry.is_dirty();
         let is = change(entry) && self.tracked;
         entry.set_dirty(is);
@@ -203,7 +227,10 @@ impl<K: Key> Table<K> {
     }
 
     pub(crate) fn dirty(&self) -> usize {
-        self.shards.iter().map(|shard| shard.dirty.load(Ordering::Relaxed)).sum()
+        self.shards
+            .iter()
+            .map(|shard| shard.dirty.load(Ordering::Relaxed))
+            .sum()
     }
 
     /// Takes at most `max` dirty counters, beginning after the segment where the last call ended.
@@ -212,13 +239,18 @@ impl<K: Key> Table<K> {
         let first = self.sweep.load(Ordering::Relaxed);
         for turn in first..=first + SHARDS * SEGMENTS {
             if left == 0 {
-                return self.sweep.store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+                return self
+                    .sweep
+                    .store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
             }
             let shard = &self.shards[turn / SEGMENTS % SHARDS];
             if shard.dirty.load(Ordering::Relaxed) == 0 {
                 continue;
             }
-            let mut locked = Locked { segments: shard.segments.lock(), dirty: &shard.dirty };
+            let mut locked = Locked {
+                segments: shard.segments.lock(),
+                dirty: &shard.dirty,
+            };
             let segment = &mut locked.segments[turn % SEGMENTS];
             let before = segment.dirty();
             let ended = segment.take_dirty(left, &mut each);
@@ -226,7 +258,9 @@ impl<K: Key> Table<K> {
             locked.forget_dirty(taken);
             left -= taken;
             if !ended {
-                return self.sweep.store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+                return self
+                    .sweep
+                    .store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
             }
         }
         self.sweep.store(first, Ordering::Relaxed);
@@ -250,7 +284,11 @@ impl<K: Key> Table<K> {
         let mut copies = Vec::new();
         for number in 0..SHARDS * SEGMENTS {
             copies.clear();
-            copies.extend(self.lock_shard(number / SEGMENTS).segments[number % SEGMENTS].iter().copied());
+            copies.extend(
+                self.lock_shard(number / SEGMENTS).segments[number % SEGMENTS]
+                    .iter()
+                    .copied(),
+            );
             copies.iter().for_each(&mut each);
         }
     }
@@ -270,7 +308,8 @@ impl<K: Key> Locked<'_, K> {
     #[inline]
     pub(crate) fn note_dirty(&mut self, hash: u64) {
         self.segment(hash).note_dirty();
-        self.dirty.store(self.dirty.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.dirty
+            .store(self.dirty.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     fn forget_dirty(&mut self, counters: usize) {

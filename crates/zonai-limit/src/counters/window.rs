@@ -19,18 +19,29 @@ pub(crate) struct Judged {
 /// Judges one request at `now` against a counter (`None`: there is none yet) and the policy in force, whose maximum
 /// is multiplied by `factor` for wider groups.
 #[inline]
-pub(crate) fn judge(state: Option<CounterState>, now: Moment, policy: RateLimitPolicy, factor: u32) -> Judged {
+pub(crate) fn judge(
+    state: Option<CounterState>,
+    now: Moment,
+    policy: RateLimitPolicy,
+    factor: u32,
+) -> Judged {
     let max = policy.max_requests().saturating_mul(factor);
     match state {
         // A thread may come with a moment from before the window that another has just opened: it is inside.
         Some(state) if now.since(state.window_start) < policy.window_ms() => Judged {
-            counted: CounterState { window_start: state.window_start, count: state.count.saturating_add(1) },
+            counted: CounterState {
+                window_start: state.window_start,
+                count: state.count.saturating_add(1),
+            },
             reset: state.window_start.plus(policy.window_ms()),
             full: state.count >= max,
             opens: false,
         },
         _ => Judged {
-            counted: CounterState { window_start: now, count: 1 },
+            counted: CounterState {
+                window_start: now,
+                count: 1,
+            },
             reset: now.plus(policy.window_ms()),
             full: max == 0,
             opens: true,

@@ -19,13 +19,17 @@ pub(crate) struct Windows {
 
 impl Windows {
     pub(crate) fn new() -> Self {
-        Self { chunks: [const { OnceLock::new() }; CHUNKS] }
+        Self {
+            chunks: [const { OnceLock::new() }; CHUNKS],
+        }
     }
 
     pub(crate) fn get(&self, slot: Slot) -> u64 {
         let (chunk, index) = place(slot);
         let chunk = self.chunks.get(chunk).and_then(OnceLock::get);
-        chunk.and_then(|chunk| chunk.get(index)).map_or(0, |window| window.load(Ordering::Relaxed))
+        chunk
+            .and_then(|chunk| chunk.get(index))
+            .map_or(0, |window| window.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set(&self, slot: Slot, window_ms: u64) {
