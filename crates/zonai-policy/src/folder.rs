@@ -7,6 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::dart::read_dart;
 use crate::file::{Stated, read_yaml};
 use crate::tables::Tables;
 use crate::{Diagnostic, Source};
@@ -83,7 +84,8 @@ fn read_file(path: &Path, shown: &Path, tables: &Tables, reading: &mut Reading) 
             return;
         }
     };
-    let (stated, faults) = read_yaml(&source, tables);
+    let is_dart = path.extension().is_some_and(|extension| extension == "dart");
+    let (stated, faults) = if is_dart { read_dart(&source, tables) } else { read_yaml(&source, tables) };
     reading.registrations.extend(stated);
     reading.faults.extend(faults);
 }

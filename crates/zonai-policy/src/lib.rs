@@ -4,6 +4,7 @@
 //! `zonai-limit`. Must never decide on a request, and never guess: a construct that is not
 //! understood is a [`Diagnostic`] with its place.
 
+pub mod dart;
 pub mod diagnostic;
 pub mod file;
 pub mod folder;
@@ -12,6 +13,7 @@ pub mod source;
 pub mod tables;
 pub mod yaml;
 
+pub use dart::read_dart;
 pub use diagnostic::{Diagnostic, Faults, nearest};
 pub use file::{Stated, read_yaml};
 pub use folder::{Reading, read_folder, read_folder_as};
