@@ -38,6 +38,9 @@ pub fn read_dart(source: &Source, tables: &Tables) -> (Vec<Stated>, Vec<Diagnost
             }
         }
     }
+    if stated.is_empty() && faults.is_empty() {
+        faults.at(Span::START, "the file is not understood as a policy file");
+    }
     (stated, faults.into_list())
 }
 

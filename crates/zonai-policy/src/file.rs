@@ -60,6 +60,11 @@ pub(crate) fn no_auth_table(name: &str, span: Span, faults: &mut Faults<'_>) {
 /// Whether a custom operation of that name may have a limit; else a fault with the nearest.
 pub(crate) fn check_custom(name: &str, span: Span, facts: Option<&TableFacts>, faults: &mut Faults<'_>) {
     match facts.map(|facts| &facts.operations) {
+        _ if name == "default" => faults.at_with_help(
+            span,
+            "`default` means all other names, so an operation of that name has no limit of its own",
+            "rename the operation",
+        ),
         None => {}
         Some(CustomNames::Open) => faults.at_with_help(
             span,

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::dart::read_dart;
+use crate::fingerprint::Fingerprint;
 use crate::file::{Stated, read_yaml};
 use crate::tables::Tables;
 use crate::{Diagnostic, Source};
@@ -25,8 +26,8 @@ pub struct Reading {
     pub faults: Vec<Diagnostic>,
     /// The files that were read.
     pub files: Vec<PathBuf>,
-    /// A hash of names and contents: equal for folders that say the same. Only within one process.
-    pub fingerprint: u64,
+    /// How the folder looked before it was read: what [`crate::Watch`] compares with.
+    pub fingerprint: Fingerprint,
 }
 
 /// Reads every policy file of a folder (`*.yaml`, `*.yml`, `*.dart`; names that begin with `.` are left out;
@@ -39,7 +40,7 @@ pub fn read_folder(dir: &Path, tables: &Tables) -> Reading {
 /// The same, with the folder shown as `shown` in diagnostics and origins (relative to the project, say).
 #[must_use]
 pub fn read_folder_as(dir: &Path, shown: &Path, tables: &Tables) -> Reading {
-    let mut reading = Reading::default();
+    let mut reading = Reading { fingerprint: Fingerprint::of(dir), ..Reading::default() };
     let names = match policy_names(dir) {
         Ok(names) => names,
         Err(error) if error.kind() == ErrorKind::NotFound => return reading,

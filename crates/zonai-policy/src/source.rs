@@ -94,8 +94,15 @@ impl Source {
     /// One line, counted from 1, without its end; empty past the end.
     #[must_use]
     pub fn line(&self, line: u32) -> &str {
-        let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-        self.text.lines().nth(index).unwrap_or("")
+        let mut start = 0;
+        for _ in 1..line {
+            match next_line(&self.text, start) {
+                Some(next) => start = next,
+                None => return "",
+            }
+        }
+        let rest = &self.text[start..];
+        rest.split(['\n', '\r']).next().unwrap_or(rest)
     }
 
     /// A place as the origin of a limit.
@@ -108,12 +115,11 @@ impl Source {
     #[must_use]
     pub fn span_of_byte(&self, offset: usize) -> Span {
         let offset = self.text.floor_char_boundary(offset);
-        let before = &self.text[..offset];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Span::point(
-            count(before.bytes().filter(|b| *b == b'\n').count()) + 1,
-            count(before[line_start..].chars().count()) + 1,
-        )
+        let (mut line, mut start) = (1, 0);
+        while let Some(next) = next_line(&self.text, start).filter(|next| *next <= offset) {
+            (line, start) = (line + 1, next);
+        }
+        Span::point(line, count(self.text[start..offset].chars().count()) + 1)
     }
 
     /// A fault at a place of this file.
@@ -121,6 +127,13 @@ impl Source {
     pub fn fault(&self, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self, span, message)
     }
+}
+
+/// Where the line after the one at `start` begins. Lines end with `\n`, `\r\n` or `\r`, as in YAML.
+fn next_line(text: &str, start: usize) -> Option<usize> {
+    let end = start + text[start..].find(['\n', '\r'])?;
+    let is_pair = text[end..].starts_with("\r\n");
+    Some(end + if is_pair { 2 } else { 1 })
 }
 
 fn count(number: usize) -> u32 {

@@ -117,7 +117,10 @@ fn class(class: Node<'_>, tables: &Tables, dart: &mut Dart<'_, '_>) -> Option<St
     let mut constructor = None;
     let mut methods = Vec::new();
     for member in children(body) {
-        let Some(inner) = only_member(member) else { continue };
+        let Some(inner) = only_member(member) else {
+            dart.refuse(member, "the class holds its constructor and policy methods");
+            continue;
+        };
         let signature = inner.child_by_field_name("signature").and_then(only_child);
         match (inner.kind(), signature.map(|signature| signature.kind())) {
             ("method_declaration", Some("function_signature")) => methods.push(inner),
@@ -153,7 +156,11 @@ fn class(class: Node<'_>, tables: &Tables, dart: &mut Dart<'_, '_>) -> Option<St
         mode: Mode::Enforce,
     };
     for one in methods {
-        method::read(one, kind, facts, &mut limits, dart);
+        let before = dart.faults.len();
+        // Whatever the reader did not take and did not name either is not passed over.
+        if method::read(one, kind, facts, &mut limits, dart).is_none() && dart.faults.len() == before {
+            dart.refuse(one, "the class holds its constructor and policy methods");
+        }
     }
     Some(Stated { kind, limits })
 }

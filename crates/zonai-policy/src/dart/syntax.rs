@@ -76,10 +76,13 @@ pub(super) fn broken(root: Node<'_>, faults: &mut Faults<'_>) {
     let mut cursor = root.walk();
     loop {
         let node = cursor.node();
-        if node.is_error() || node.is_missing() {
+        // A leaf that has an error without being one stands for a token that is not there.
+        let is_missing = node.is_missing() || (node.has_error() && !node.is_error() && node.child_count() == 0);
+        if node.is_error() || is_missing {
             let source = faults.source();
-            let message = if node.is_missing() {
-                format!("this is not Dart: {} is missing", quote(node.kind()))
+            let message = if is_missing {
+                let what = if node.kind() == "identifier" { "a name".to_owned() } else { quote(node.kind()) };
+                format!("this is not Dart: {what} is missing")
             } else {
                 let text = source.text().get(node.byte_range()).unwrap_or("");
                 format!("this is not Dart: {} is unexpected", quote(text.trim().lines().next().unwrap_or("")))

@@ -252,6 +252,8 @@ fn broken_syntax_is_told_with_its_place() {
     assert!(stated.is_empty());
     assert!(!told.is_empty() && told[0].contains("this is not Dart"), "{told:?}");
     assert!(told[0].starts_with("t.dart:2:"), "{told:?}");
+    let (_, told) = read(&create(""));
+    assert_eq!(told, ["t.dart:3:51: this is not Dart: a name is missing"]);
     let (_, told) = read("");
     assert_eq!(told.len(), 2, "{told:?}");
 }
