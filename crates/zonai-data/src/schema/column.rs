@@ -1,0 +1,78 @@
+//! A column: its declared type decides how JSON values go in and come out.
+
+/// A column of a table or view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name, as declared.
+    pub name: String,
+    /// How values are read and written.
+    pub kind: ColumnKind,
+    /// NOT NULL was declared.
+    pub not_null: bool,
+    /// Computed by the database; cannot be written.
+    pub generated: bool,
+    /// Write-only: never shown, never asked for in a `where`.
+    pub secret: bool,
+}
+
+/// How a column's values are read and written in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// `BOOLEAN`: `true` and `false`, stored as 1 and 0.
+    Boolean,
+    /// `JSON`: any JSON value, stored as its text.
+    Json,
+    /// A type with `INT`: whole numbers of 64 bits.
+    Integer,
+    /// A type with `REAL`, `FLOA` or `DOUB`: numbers.
+    Real,
+    /// A type with `CHAR`, `CLOB` or `TEXT`: texts.
+    Text,
+    /// `BLOB`: bytes, in JSON as base64.
+    Blob,
+    /// `DATE`, `DATETIME`, `TIMESTAMP`: whatever the project puts in, a text or a number.
+    Date,
+    /// `NUMERIC`, `DECIMAL` and everything unknown: a text or a number.
+    Any,
+}
+
+impl ColumnKind {
+    /// The kind of a declared type, by SQLite's own rules of affinity (<https://www.sqlite.org/datatype3.html>, 3.1)
+    /// after the types that SQLite does not know.
+    #[must_use]
+    pub fn of_declared(declared: &str) -> Self {
+        let declared = declared.to_ascii_uppercase();
+        let has = |part: &str| declared.contains(part);
+        if has("BOOL") {
+            Self::Boolean
+        } else if has("JSON") {
+            Self::Json
+        } else if has("INT") {
+            Self::Integer
+        } else if has("CHAR") || has("CLOB") || has("TEXT") {
+            Self::Text
+        } else if has("BLOB") {
+            Self::Blob
+        } else if has("REAL") || has("FLOA") || has("DOUB") {
+            Self::Real
+        } else if has("DATE") || has("TIME") {
+            Self::Date
+        } else {
+            Self::Any
+        }
+    }
+
+    /// The kind in a caller's words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Boolean => "true or false",
+            Self::Json => "a JSON value",
+            Self::Integer => "a whole number",
+            Self::Real => "a number",
+            Self::Text => "a text",
+            Self::Blob => "bytes as a base64 text",
+            Self::Date | Self::Any => "a text or a number",
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Behaviour of the data layer, from outside.
