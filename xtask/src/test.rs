@@ -1,0 +1,55 @@
+//! `cargo xtask test`: everything that must pass, in the order in which a fault is cheapest to see.
+//!
+//! The one list of steps for people and for CI. Every step runs, so that one run tells all faults. Must never skip a
+//! step silently: what cannot run here says why.
+
+mod install;
+mod steps;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::tree;
+use steps::{Outcome, Step};
+
+/// Runs every step and says how long each took.
+pub(crate) fn run() -> Result<ExitCode, tree::Error> {
+    let started = now();
+    let mut done = Vec::new();
+    install::run()?;
+    for step in steps::all() {
+        println!("\n==> {}: {}", step.name, step.shown());
+        let (outcome, took) = timed(&step);
+        if let Outcome::Skipped(why) = &outcome {
+            println!("skipped: {why}");
+        }
+        done.push((step.name, outcome, took));
+    }
+    println!();
+    for (name, outcome, took) in &done {
+        println!("{:>6.1} s  {name}: {outcome}", took.as_secs_f64());
+    }
+    println!("{:>6.1} s  in all", started.elapsed().as_secs_f64());
+    let failed = done
+        .iter()
+        .any(|(_, outcome, _)| matches!(outcome, Outcome::Failed));
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn timed(step: &Step) -> (Outcome, Duration) {
+    let started = now();
+    let outcome = step.run();
+    (outcome, started.elapsed())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tells a person how long a step took; nothing is decided by it"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
