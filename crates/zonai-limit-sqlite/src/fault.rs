@@ -56,16 +56,22 @@ impl Fault {
 
 impl From<Sqlite> for Fault {
     fn from(error: Sqlite) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt,
-            Some(ErrorCode::CannotOpen) => Self::Unopenable(error.to_string()),
-            // A table of our name that is not our table: missing columns, a view, a foreign schema.
-            Some(
-                ErrorCode::Unknown | ErrorCode::SchemaChanged | ErrorCode::ConstraintViolation,
-            ) => Self::Corrupt,
+        let code = match &error {
+            Sqlite::SqliteFailure(failure, _) => failure.code,
+            Sqlite::InvalidPath(_) | Sqlite::NulError(_) => ErrorCode::CannotOpen,
+            // Columns that are missing or of another type.
+            _ => ErrorCode::DatabaseCorrupt,
+        };
+        match code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked,
+            ErrorCode::DiskFull => Self::Full,
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Self::ReadOnly,
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Corrupt,
+            ErrorCode::CannotOpen => Self::Unopenable(error.to_string()),
+            // A table of our name that is not our table: a view, a foreign schema.
+            ErrorCode::Unknown | ErrorCode::SchemaChanged | ErrorCode::ConstraintViolation => {
+                Self::Corrupt
+            }
             _ => Self::Io(error.to_string()),
         }
     }

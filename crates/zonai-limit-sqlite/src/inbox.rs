@@ -35,8 +35,10 @@ pub(crate) struct Free {
 pub(crate) enum Why {
     /// Delete what had closed at this moment.
     Sweep(Moment),
-    /// Make every row what the memory says: after a change of policies, or when somebody else wrote to the file.
-    Follow,
+    /// Bring rows under the names that their counters have now, after a change of policies.
+    Rename,
+    /// Make every row what the memory says, and delete what it does not have: the file was replaced.
+    Mirror,
     /// Delete the rows of freed clients that the memory did not know.
     Free(Filter),
 }
@@ -57,6 +59,9 @@ pub(crate) struct Inbox {
     /// Set while durable operations must not wait: why.
     pub(crate) down: Option<Fault>,
     pub(crate) stop: bool,
+    /// Whether the stored counters are in memory. Until then a client is freed under the inbox's lock, so that
+    /// loading cannot bring it back.
+    pub(crate) loaded: bool,
 }
 
 impl Inbox {

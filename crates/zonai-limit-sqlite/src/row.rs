@@ -1,9 +1,9 @@
 //! One counter as administrators see it, in the shape of the table `_rate_limit`; and which of them are meant.
 
 use sha2::{Digest, Sha256};
-use zonai_limit::{Client, Operation};
+use zonai_limit::{Client, CounterKey, Operation};
 
-use crate::naming::{parse_client, parse_operation};
+use crate::naming::{SlotNames, parse_client, parse_operation};
 
 /// One row of `_rate_limit`: the same shape from memory and from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,13 @@ impl Filter {
                     .strip_prefix(wanted)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
             })
+    }
+
+    pub(crate) fn matches_key(&self, names: &dyn SlotNames, key: &CounterKey) -> bool {
+        self.matches_client(&key.client)
+            && names
+                .name_of(key.slot)
+                .is_some_and(|name| self.matches_name(&name.table, name.operation))
     }
 
     pub(crate) fn matches_row(&self, client_ip: &str, table: &str, operation: &str) -> bool {

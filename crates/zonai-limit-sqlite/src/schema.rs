@@ -59,6 +59,23 @@ pub(crate) fn connect_read_only(path: &Path, options: &Options) -> Result<Connec
     Ok(conn)
 }
 
+/// Opens a file as it stands, without its log and without a lock: the last resort on a read-only file system, where
+/// SQLite can make neither.
+pub(crate) fn connect_immutable(path: &Path) -> Result<Connection, Fault> {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                uri.push(char::from(*byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Ok(Connection::open_with_flags(uri, flags)?)
+}
+
 /// Makes the tables where they are missing.
 pub(crate) fn create(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(TABLES)

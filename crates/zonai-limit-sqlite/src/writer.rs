@@ -8,12 +8,11 @@ mod file;
 mod scan;
 mod slice;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
-use zonai_limit::{CounterKey, CounterState, Moment};
+use zonai_limit::Moment;
 
 use crate::boot::Epoch;
 use crate::fault::Fault;
@@ -46,8 +45,6 @@ pub(crate) struct Writer {
     pause: Duration,
     /// Commits that the disk may not have yet: since when.
     unsynced: Option<Moment>,
-    /// What durable operations had written lately: the same state is not written twice.
-    recent: HashMap<CounterKey, CounterState>,
 }
 
 impl Writer {
@@ -63,7 +60,6 @@ impl Writer {
             probe: false,
             pause,
             unsynced: None,
-            recent: HashMap::new(),
         };
         if let Err(fault) = writer.ensure_open() {
             writer.fail(&fault);
@@ -136,25 +132,40 @@ impl Writer {
         if self.file.is_some() {
             return Ok(());
         }
-        let freed: Vec<Filter> = self
-            .shared
-            .inbox
-            .lock()
-            .frees
-            .iter()
-            .map(|free| free.filter.clone())
-            .collect();
-        let file = OpenFile::open(&self.shared, &mut self.epoch, &mut self.loaded, &freed)?;
-        if file.renamed || self.rewrite {
-            self.shared.inbox.lock().scan(Why::Follow, None);
+        let freed: Vec<Filter> = {
+            let inbox = self.shared.inbox.lock();
+            inbox.frees.iter().map(|free| free.filter.clone()).collect()
+        };
+        let opened = OpenFile::open(&self.shared, &mut self.epoch, &mut self.loaded, &freed);
+        if self.loaded {
+            self.note_loaded(freed.len());
+        }
+        let file = opened?;
+        if file.renamed {
+            self.shared.inbox.lock().scan(Why::Rename, None);
         }
         if std::mem::take(&mut self.rewrite) {
+            self.shared.inbox.lock().scan(Why::Mirror, None);
             self.mark_everything();
         }
-        self.recent.clear();
         self.probe |= self.shared.inbox.lock().down.is_some();
         self.file = Some(file);
         Ok(())
+    }
+
+    /// Frees what was freed while the file was being loaded; from here on the memory is the truth.
+    fn note_loaded(&self, known: usize) {
+        let mut inbox = self.shared.inbox.lock();
+        if std::mem::replace(&mut inbox.loaded, true) {
+            return;
+        }
+        let names = &self.shared.names;
+        for free in inbox.frees.iter().skip(known) {
+            let _ = self
+                .shared
+                .counters
+                .free(&mut |key| free.filter.matches_key(&**names, key));
+        }
     }
 
     fn slice(&mut self) -> Result<bool, Fault> {
@@ -168,10 +179,9 @@ impl Writer {
             return Ok(false);
         }
         let begun = shared.clock.now();
-        let written = match write_slice(file, shared, epoch, &mut batch, &mut self.recent) {
+        let written = match write_slice(file, shared, epoch, &mut batch) {
             Ok(written) => written,
             Err(error) => {
-                self.recent.clear();
                 let fault = Fault::from(error);
                 batch.give_back(shared, &fault);
                 return Err(fault);
@@ -214,7 +224,6 @@ impl Writer {
             return;
         }
         self.file = None;
-        self.recent.clear();
         if fault.loses_rows() {
             self.rewrite = true;
         }

@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::load::{Loaded, load};
 use crate::options::Options;
 use crate::row::Filter;
-use crate::schema::{beside, connect, connect_read_only, create};
+use crate::schema::{beside, connect, connect_immutable, connect_read_only, create};
 use crate::shared::Shared;
 
 /// At most this many damaged files are kept; the last name is used again when all are taken.
@@ -186,21 +186,20 @@ fn read_what_can_be_read(
     loaded: &mut bool,
     freed: &[Filter],
 ) {
-    let read = || -> Result<(Rebase, bool), Fault> {
-        let conn = connect_read_only(&shared.path, &shared.options)?;
+    let mut read = |conn: Result<Connection, Fault>| -> Result<(), Fault> {
+        let conn = conn?;
         let transaction = Transaction::new_unchecked(&conn, TransactionBehavior::Deferred)?;
         let row = BootRow::read(&transaction)?;
         let rebase = Rebase::plan(row.as_ref(), *epoch, &shared.clock);
-        let mut done = false;
-        load_once(&transaction, shared, &rebase, &mut done, freed)?;
-        Ok((rebase, done))
+        *epoch = Some(rebase.epoch);
+        load_once(&transaction, shared, &rebase, loaded, freed).map(drop)
     };
-    match read() {
-        Ok((rebase, done)) => {
-            *epoch = Some(rebase.epoch);
-            *loaded = done;
-        }
-        Err(fault) => tracing::debug!(%fault, "the counter file cannot be read either"),
+    let outcome = match read(connect_read_only(&shared.path, &shared.options)) {
+        Err(Fault::Unopenable(_) | Fault::ReadOnly) => read(connect_immutable(&shared.path)),
+        outcome => outcome,
+    };
+    if let Err(fault) = outcome {
+        tracing::debug!(%fault, "the counter file cannot be read either");
     }
 }
 

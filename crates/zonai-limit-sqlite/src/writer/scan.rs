@@ -2,7 +2,7 @@
 //!
 //! Must never delete the row of an open window that the memory still counts.
 
-use zonai_limit::CounterKey;
+use zonai_limit::{CounterKey, CounterState};
 
 use super::slice::Follow;
 use crate::inbox::{Scan, Why};
@@ -27,7 +27,7 @@ enum Verdict {
     Write(CounterKey),
     /// Delete the row; its counter, if it has one under another name, is written.
     Rename(CounterKey),
-    Delete(Option<CounterKey>),
+    Delete,
 }
 
 /// Looks at the next rows.
@@ -49,7 +49,7 @@ pub(crate) fn step(follow: &mut Follow<'_>, scan: &Scan) -> rusqlite::Result<Ste
                 Some(Verdict::Keep) => {}
                 Some(verdict) => verdicts.push((rowid, verdict)),
                 // What no counter can be is no use to anybody.
-                None => verdicts.push((rowid, Verdict::Delete(None))),
+                None => verdicts.push((rowid, Verdict::Delete)),
             }
         }
     }
@@ -62,8 +62,8 @@ pub(crate) fn step(follow: &mut Follow<'_>, scan: &Scan) -> rusqlite::Result<Ste
                 follow.delete(rowid)?;
                 follow.key(&key)?;
             }
-            Verdict::Delete(key) => {
-                follow.forget(rowid, key)?;
+            Verdict::Delete => {
+                follow.delete(rowid)?;
                 deleted += 1;
             }
         }
@@ -76,46 +76,52 @@ pub(crate) fn step(follow: &mut Follow<'_>, scan: &Scan) -> rusqlite::Result<Ste
 
 fn judge(follow: &Follow<'_>, why: &Why, row: &RawRow<'_>) -> Verdict {
     let shared = follow.shared;
+    let names = &*shared.names;
     let key = key_of(
-        &*shared.names,
+        names,
         row.client_ip,
         row.table,
         row.operation,
         row.window_ms,
     );
-    let columns = key.as_ref().and_then(|key| columns_of(&*shared.names, key));
+    let columns = key.as_ref().and_then(|key| columns_of(names, key));
     let state = key.and_then(|key| shared.counters.get(key));
-    let window_ms = columns
-        .as_ref()
-        .map_or(row.window_ms, |columns| columns.window_ms);
+    let stored = CounterState {
+        window_start: follow.epoch.load(row.window_start),
+        count: row.count,
+    };
     match why {
         Why::Sweep(now) => {
-            let start = state.map_or_else(
-                || follow.epoch.load(row.window_start),
-                |state| state.window_start,
-            );
+            let window_ms = columns.map_or(row.window_ms, |columns| columns.window_ms);
+            let start = state.unwrap_or(stored).window_start;
             if now.since(start) >= window_ms {
-                Verdict::Delete(key)
+                Verdict::Delete
             } else {
                 Verdict::Keep
             }
         }
-        Why::Free(filter) => match (
-            filter.matches_row(row.client_ip, row.table, row.operation),
-            key,
-            state,
-        ) {
-            (false, _, _) => Verdict::Keep,
-            (true, Some(key), Some(_)) => Verdict::Write(key),
-            (true, key, _) => Verdict::Delete(key),
-        },
-        Why::Follow => match (key, columns) {
-            (Some(key), Some(columns))
-                if columns.window_ms != row.window_ms || *columns.table != *row.table =>
-            {
-                Verdict::Rename(key)
+        Why::Free(filter) => {
+            match (
+                filter.matches_row(row.client_ip, row.table, row.operation),
+                key,
+                state,
+            ) {
+                (false, _, _) => Verdict::Keep,
+                (true, Some(key), Some(_)) => Verdict::Write(key),
+                (true, _, _) => Verdict::Delete,
             }
-            (Some(key), Some(_)) => Verdict::Write(key),
+        }
+        Why::Rename | Why::Mirror => match (key, columns) {
+            (Some(key), Some(columns)) => {
+                let renamed = columns.window_ms != row.window_ms || *columns.table != *row.table;
+                if renamed {
+                    Verdict::Rename(key)
+                } else if state == Some(stored) || (state.is_none() && *why == Why::Rename) {
+                    Verdict::Keep
+                } else {
+                    Verdict::Write(key)
+                }
+            }
             // A table that is not limited now: the count is kept until its window closes.
             _ => Verdict::Keep,
         },

@@ -2,7 +2,6 @@
 //!
 //! Must never write a state that was read before the transaction was begun.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering::SeqCst;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
@@ -20,8 +19,6 @@ use crate::shared::Shared;
 
 /// At most this many durable operations are served by one commit.
 const MAX_WAITERS: usize = 1_000;
-/// Past this many the recently written states are forgotten.
-const MAX_RECENT: usize = 8_192;
 
 /// What one slice is about.
 #[derive(Default)]
@@ -135,14 +132,12 @@ pub(crate) fn write_slice(
     shared: &Shared,
     epoch: Epoch,
     batch: &mut Batch,
-    recent: &mut HashMap<CounterKey, CounterState>,
 ) -> rusqlite::Result<u64> {
     let transaction = Transaction::new_unchecked(&file.conn, TransactionBehavior::Immediate)?;
     let mut follow = Follow {
         conn: &transaction,
         shared,
         epoch,
-        recent,
         rows: 0,
     };
     let mut freed = 0;
@@ -156,10 +151,10 @@ pub(crate) fn write_slice(
         }
     }
     for key in batch.waiters.iter().flat_map(|waiter| &waiter.keys) {
-        follow.key_if_new(key)?;
+        follow.take(key)?;
     }
     for (key, _) in &batch.changed {
-        follow.key_if_new(key)?;
+        follow.take(key)?;
     }
     if let Some(scan) = &batch.scan {
         let step = scan::step(&mut follow, scan)?;
@@ -172,9 +167,6 @@ pub(crate) fn write_slice(
     if let Some(free) = &mut batch.free {
         free.keys.drain(..freed);
     }
-    if recent.len() > MAX_RECENT {
-        recent.clear();
-    }
     Ok(rows)
 }
 
@@ -183,7 +175,6 @@ pub(crate) struct Follow<'a> {
     pub(crate) conn: &'a Connection,
     pub(crate) shared: &'a Shared,
     pub(crate) epoch: Epoch,
-    recent: &'a mut HashMap<CounterKey, CounterState>,
     rows: u64,
 }
 
@@ -194,11 +185,9 @@ impl Follow<'_> {
         self.put(key, state)
     }
 
-    fn key_if_new(&mut self, key: &CounterKey) -> rusqlite::Result<()> {
-        let state = self.shared.counters.get(*key);
-        if state.is_some() && state.as_ref() == self.recent.get(key) {
-            return Ok(());
-        }
+    /// The same, and takes the counter off the list of those that changed.
+    fn take(&mut self, key: &CounterKey) -> rusqlite::Result<()> {
+        let state = self.shared.counters.take(*key);
         self.put(key, state)
     }
 
@@ -208,7 +197,6 @@ impl Follow<'_> {
         };
         let window_ms = i64::try_from(columns.window_ms).unwrap_or(i64::MAX);
         let Some(state) = state else {
-            self.recent.remove(key);
             let deleted = self
                 .conn
                 .prepare_cached(
@@ -248,7 +236,6 @@ impl Follow<'_> {
                 window_ms
             ])?;
         self.count(1);
-        self.recent.insert(*key, state);
         Ok(())
     }
 
@@ -297,18 +284,10 @@ impl Follow<'_> {
         for (rowid, key) in rowids {
             match key.filter(|key| self.shared.counters.get(*key).is_some()) {
                 Some(key) => self.key(&key)?,
-                None => self.forget(rowid, key)?,
+                None => self.delete(rowid)?,
             }
         }
         Ok(is_network(client))
-    }
-
-    /// Deletes the row of a counter that the memory does not have.
-    pub(crate) fn forget(&mut self, rowid: i64, key: Option<CounterKey>) -> rusqlite::Result<()> {
-        if let Some(key) = key {
-            self.recent.remove(&key);
-        }
-        self.delete(rowid)
     }
 
     fn count(&mut self, rows: usize) {
