@@ -5,6 +5,7 @@
 
 pub mod cidr;
 pub mod client;
+pub mod guard;
 pub mod payload;
 pub mod proxy_protocol;
 pub mod refusal;
@@ -14,6 +15,7 @@ pub use cidr::{CidrError, CidrList};
 pub use client::{
     Found, Step, StepSink, find_client, find_client_with, has_forwarded, trace_client,
 };
+pub use guard::{GuardFuture, RateLimitLayer, RateLimited, Target};
 pub use payload::{
     Field, Progress, QueryBody, QueryError, Scanner, Want, decode_body_param, scan_query,
 };

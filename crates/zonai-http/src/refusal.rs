@@ -9,8 +9,12 @@ mod draft;
 pub use cors::{EXPOSED_HEADERS, allow_origin};
 pub use draft::{DraftLimit, draft_headers};
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use zonai_clock::Clock;
+use zonai_limit::{Moment, Refusal};
 
 /// What a refusal tells its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +33,42 @@ pub struct RefusedRequest<'a> {
     pub custom_operation: Option<&'a str>,
 }
 
+impl<'a> RefusedRequest<'a> {
+    /// What a refusal of the limiter at `now` tells its client.
+    #[must_use]
+    pub fn new(refusal: &'a Refusal, now: Moment, clock: &Clock) -> Self {
+        Self {
+            max_requests: refusal.policy.max_requests(),
+            reset_epoch_ms: clock.steady_wall_ms(refusal.reset),
+            retry_after_ms: refusal.reset.since(now),
+            collection: &refusal.collection,
+            operation: refusal.operation.name(),
+            custom_operation: refusal.custom.as_deref(),
+        }
+    }
+}
+
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The headers in their order; a copy costs less than five insertions, each of which hashes a name.
+static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let zero = HeaderValue::from_static("0");
+    let mut headers = HeaderMap::with_capacity(6);
+    headers.insert(header::RETRY_AFTER, zero.clone());
+    headers.insert(LIMIT, zero.clone());
+    headers.insert(REMAINING, zero.clone());
+    headers.insert(RESET, zero);
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    headers
+});
+
+/// The places in [`HEADERS`] that differ from refusal to refusal.
+const NUMBERS: [usize; 3] = [0, 1, 3];
 
 /// The 429. Seconds are rounded up, and `retry-after` is at least 1, so that a client that waits for either is admitted.
 ///
@@ -79,18 +116,19 @@ pub fn too_many_requests(refused: &RefusedRequest<'_>) -> Response<Bytes> {
     push_number(&mut text, reset);
     let text = Bytes::from(text);
 
-    let mut headers = HeaderMap::with_capacity(6);
-    headers.insert(
-        header::RETRY_AFTER,
-        digits(text.slice(retry_start..retry_end)),
-    );
-    headers.insert(LIMIT, digits(text.slice(body_end..limit_end)));
-    headers.insert(REMAINING, HeaderValue::from_static("0"));
-    headers.insert(RESET, digits(text.slice(limit_end..)));
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
+    let mut headers = HEADERS.clone();
+    let numbers = [
+        retry_start..retry_end,
+        body_end..limit_end,
+        limit_end..text.len(),
+    ];
+    let places = headers
+        .values_mut()
+        .enumerate()
+        .filter(|(place, _)| NUMBERS.contains(place));
+    for ((_, value), range) in places.zip(numbers) {
+        *value = digits(text.slice(range));
+    }
 
     let mut response = Response::new(text.slice(..body_end));
     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
@@ -108,7 +146,7 @@ fn push_number(text: &mut Vec<u8>, number: impl itoa::Integer) {
 }
 
 /// `value` as a JSON string.
-fn push_json(text: &mut Vec<u8>, value: &str) {
+pub(crate) fn push_json(text: &mut Vec<u8>, value: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     text.push(b'"');
     if !value.bytes().any(|b| b < 0x20 || matches!(b, b'"' | b'\\')) {

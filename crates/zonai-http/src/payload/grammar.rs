@@ -53,35 +53,35 @@ impl Scanner {
     #[inline]
     pub(super) fn run(&mut self, piece: &[u8]) {
         let mut rest = piece;
-        while !self.done {
-            if self.state == State::String {
-                rest = self.string(rest);
-                if rest.is_empty() {
-                    return;
+        while !self.done
+            && let Some((&byte, after)) = rest.split_first()
+        {
+            match self.state {
+                State::String => {
+                    rest = self.string(rest);
+                    continue;
                 }
-                continue;
+                State::Number(part) => {
+                    if self.number_ends(part, byte) {
+                        self.state = State::After;
+                        continue;
+                    }
+                }
+                State::Literal => self.literal_byte(byte),
+                State::Mark(seen) => self.mark_byte(seen, byte),
+                state => self.byte(state, byte),
             }
-            let Some((&byte, after)) = rest.split_first() else {
-                return;
-            };
             rest = after;
-            self.byte(byte);
         }
     }
 
+    /// A byte between values.
     #[inline]
-    fn byte(&mut self, byte: u8) {
-        let space = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-        match (self.state, byte) {
-            (State::Literal, _) => self.literal_byte(byte),
-            (State::Number(part), _) => self.number_byte(part, byte),
-            (State::Mark(seen), _) => self.mark_byte(seen, byte),
-            (State::String, _) => {}
-            _ if space => {}
+    fn byte(&mut self, state: State, byte: u8) {
+        match (state, byte) {
             (State::FirstKey | State::Key, b'"') => self.open_key(),
-            (State::FirstKey, b'}') | (State::FirstItem, b']') => self.close(byte == b'}'),
             (State::Colon, b':') => self.state = State::Value,
-            (State::Value | State::FirstItem, _) => self.open_value(byte),
+            (_, b' ' | b'\n' | b'\r' | b'\t') => {}
             (State::After, b',') => {
                 self.state = if self.in_object() {
                     State::Key
@@ -90,6 +90,8 @@ impl Scanner {
                 };
             }
             (State::After, b'}' | b']') => self.close(byte == b'}'),
+            (State::FirstKey, b'}') | (State::FirstItem, b']') => self.close(byte == b'}'),
+            (State::Value | State::FirstItem, _) => self.open_value(byte),
             (State::Start, b'{') => self.open(true),
             (State::Start, 0xef) => self.state = State::Mark(1),
             _ => self.break_off(),
@@ -200,7 +202,8 @@ impl Scanner {
         }
     }
 
-    fn number_byte(&mut self, part: Number, byte: u8) {
+    /// Reads a byte of a number; whether it stands after the number instead.
+    fn number_ends(&mut self, part: Number, byte: u8) -> bool {
         use Number as N;
         let next = match (part, byte) {
             (N::Minus, b'0') => N::Zero,
@@ -210,13 +213,14 @@ impl Scanner {
             (N::Zero | N::Integer | N::Fraction, b'e' | b'E') => N::E,
             (N::E, b'+' | b'-') => N::Sign,
             (N::E | N::Sign | N::Exponent, b'0'..=b'9') => N::Exponent,
-            (N::Zero | N::Integer | N::Fraction | N::Exponent, _) => {
-                self.state = State::After;
-                return self.byte(byte);
+            (N::Zero | N::Integer | N::Fraction | N::Exponent, _) => return true,
+            _ => {
+                self.break_off();
+                return false;
             }
-            _ => return self.break_off(),
         };
         self.state = State::Number(next);
+        false
     }
 
     /// Reads a string up to its end or the end of `piece`; returns what follows.
@@ -260,7 +264,7 @@ impl Scanner {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, bytes: &[u8]) {
         if self.escape.take_half() {
             self.no_text();
@@ -306,7 +310,6 @@ impl Scanner {
         if self.reading_key {
             self.state = State::Colon;
             if sink == Sink::Key {
-                self.key.end();
                 self.next = self.wanted_key();
             }
             return;

@@ -10,6 +10,9 @@ use super::{Progress, Scanner, Want};
 /// The parameter.
 const BODY: &[u8] = b"body";
 
+/// How many bytes are decoded at a time: a `table` that comes first needs one piece.
+const PIECE: usize = 32;
+
 /// What [`scan_query`] found.
 #[derive(Clone, Debug)]
 #[expect(
@@ -47,33 +50,74 @@ pub enum QueryError {
 /// ```
 #[must_use]
 pub fn scan_query(query: &str) -> QueryBody {
-    let Some(value) = bodies(query).next() else {
-        return QueryBody::Missing;
-    };
+    match first_body(query.as_bytes()) {
+        Some(value) => QueryBody::Scanned(scan_value(value)),
+        None => QueryBody::Missing,
+    }
+}
+
+/// Scans a value that ends at `&`, decoding no further than needed.
+fn scan_value(value: &[u8]) -> Scanner {
     let mut scanner = Scanner::new(Want::Table);
-    let mut decoder = Decoder { rest: value };
-    let mut piece = [0u8; 128];
+    let mut rest = value;
+    let mut piece = [0u8; PIECE];
     loop {
-        let mut len = 0;
-        for room in &mut piece {
-            match decoder.next() {
-                Some(Ok(byte)) => *room = byte,
-                Some(Err(_)) => {
-                    let _ = scanner.feed(piece.get(..len).unwrap_or_default());
-                    scanner.finish();
-                    return QueryBody::Scanned(scanner);
-                }
-                None => break,
-            }
-            len += 1;
-        }
-        if len == 0 {
-            scanner.finish();
-            return QueryBody::Scanned(scanner);
-        }
+        let (len, more) = decode_piece(&mut rest, &mut piece);
         if scanner.feed(piece.get(..len).unwrap_or_default()) == Progress::Done {
-            return QueryBody::Scanned(scanner);
+            return scanner;
         }
+        if !more {
+            scanner.finish();
+            return scanner;
+        }
+    }
+}
+
+/// Decodes from `rest` into `piece`: how many bytes, and whether more may follow (not after `&` or a broken `%`).
+#[inline]
+fn decode_piece(rest: &mut &[u8], piece: &mut [u8; PIECE]) -> (usize, bool) {
+    let mut len = 0;
+    for room in piece.iter_mut() {
+        *room = match **rest {
+            [b'%', high, low, ref after @ ..]
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                *rest = after;
+                hex(high) << 4 | hex(low)
+            }
+            [] | [b'&' | b'%', ..] => return (len, false),
+            [b'+', ref after @ ..] => {
+                *rest = after;
+                b' '
+            }
+            [plain, ref after @ ..] => {
+                *rest = after;
+                plain
+            }
+        };
+        len += 1;
+    }
+    (len, true)
+}
+
+/// What follows the `=` of the first `body`, with what stands after it.
+#[inline]
+fn first_body(query: &[u8]) -> Option<&[u8]> {
+    let mut rest = query;
+    loop {
+        if let Some(value) = rest.strip_prefix(b"body=") {
+            return Some(value);
+        }
+        let end = rest
+            .iter()
+            .position(|&b| matches!(b, b'=' | b'&'))
+            .unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        if is_body(name) {
+            return Some(after.strip_prefix(b"=").unwrap_or_default());
+        }
+        let next = after.iter().position(|&b| b == b'&')?;
+        rest = after.get(next + 1..)?;
     }
 }
 

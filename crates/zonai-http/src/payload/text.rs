@@ -88,9 +88,10 @@ impl<const N: usize> Text<N> {
         !matches!(self.status, Status::Missing | Status::Reading)
     }
 
+    /// Whether what was read so far, and is text, is this.
     #[inline]
     pub(super) fn is(&self, text: &[u8]) -> bool {
-        self.status == Status::Known && self.bytes.get(..self.len) == Some(text)
+        self.status == Status::Reading && self.bytes.get(..self.len) == Some(text)
     }
 
     pub(super) fn field(&self) -> Field<'_> {

@@ -8,6 +8,7 @@
 
 mod client;
 mod client_random;
+mod guard;
 mod payload;
 mod payload_random;
 mod proxy_protocol;
