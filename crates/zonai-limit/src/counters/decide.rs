@@ -119,7 +119,15 @@ impl<K: Key> Table<K> {
         }
         let (refused, would_refuse) = verdict(charges, &places, exempt);
         if let Some(hit) = refused {
-            self.open_empty_windows(&mut locked, charges, places, now, windows, totals.as_mut());
+            self.open_empty_windows(
+                &mut locked,
+                charges,
+                &places,
+                exempt,
+                now,
+                windows,
+                totals.as_mut(),
+            );
             return Some(Decided {
                 outcome: Outcome::Refused(hit),
                 crowded,
@@ -243,12 +251,14 @@ impl<K: Key> Table<K> {
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "as above")]
     /// Refused: nothing is counted. Where a limit of 0 found no window, one is opened, so that there is a reset.
     fn open_empty_windows(
         &self,
         locked: &mut Locked<'_, K>,
         charges: &[Charge],
-        places: SmallVec<[Place<K>; 4]>,
+        places: &[Place<K>],
+        exempt: bool,
         now: Moment,
         windows: &Windows,
         totals: Option<&mut Totals<'_>>,
@@ -257,10 +267,12 @@ impl<K: Key> Table<K> {
             window_start: now,
             count: 0,
         };
-        let opens = |place: &Place<K>| place.judged.opens && place.judged.full;
+        let opens = |charge: &Charge, place: &Place<K>| {
+            place.judged.opens && place.judged.full && !exempt && !charge.observe
+        };
         if let Some(totals) = totals {
-            for (charge, place) in charges.iter().zip(&places) {
-                if matches!(place.at, At::Everyone) && opens(place) {
+            for (charge, place) in charges.iter().zip(places) {
+                if matches!(place.at, At::Everyone) && opens(charge, place) {
                     totals.insert(
                         charge.slot,
                         Total {
@@ -271,9 +283,9 @@ impl<K: Key> Table<K> {
                 }
             }
         }
-        for (charge, place) in charges.iter().zip(&places) {
+        for (charge, place) in charges.iter().zip(places) {
             match place.at {
-                At::Found { .. } | At::Reserved { .. } if opens(place) => {
+                At::Found { .. } | At::Reserved { .. } if opens(charge, place) => {
                     windows.raise(charge.slot, charge.policy.window_ms());
                     self.write(locked, place, empty, false, now, windows);
                 }

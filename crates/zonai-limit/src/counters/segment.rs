@@ -26,6 +26,8 @@ pub(crate) struct Segment<K> {
 pub(crate) struct Reclaimed {
     pub(crate) counters: usize,
     pub(crate) dirty: usize,
+    /// Buckets looked at.
+    pub(crate) looked: usize,
     /// The hand passed the last bucket.
     pub(crate) wrapped: bool,
 }
@@ -38,10 +40,6 @@ impl<K: Key> Segment<K> {
             sweep: 0,
             dirty: 0,
         }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.table.is_empty()
     }
 
     pub(crate) fn dirty(&self) -> usize {
@@ -81,8 +79,17 @@ impl<K: Key> Segment<K> {
         windows: &Windows,
         hasher: impl Fn(&Entry<K>) -> u64,
     ) -> Reclaimed {
-        let mut reclaimed = Reclaimed::default();
         let length = self.table.num_buckets();
+        if self.table.is_empty() {
+            return Reclaimed {
+                wrapped: true,
+                ..Reclaimed::default()
+            };
+        }
+        let mut reclaimed = Reclaimed {
+            looked: buckets.min(length),
+            ..Reclaimed::default()
+        };
         let mut hand = self.hand as usize;
         for _ in 0..buckets.min(length) {
             if hand >= length {

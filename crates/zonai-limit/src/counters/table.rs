@@ -9,22 +9,26 @@ use ahash::RandomState;
 use super::entry::{Entry, tag};
 use super::key::{Key, Level};
 use super::room::Room;
-use super::segment::Segment;
+use super::segment::{Reclaimed, Segment};
 use super::windows::Windows;
 use super::{CounterState, Slot};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::{Client, Ipv6Prefix, Moment};
 
-const SHARD_BITS: u32 = 7;
+// The model checker tries orders of locks: a few are enough, and thousands would take it minutes.
+const SHARD_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 7 };
 const SHARDS: usize = 1 << SHARD_BITS;
 /// A million counters in one shard are then about 31,000 in a segment, which grows in under a millisecond.
-const SEGMENT_BITS: u32 = 5;
+const SEGMENT_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 5 };
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
 /// The bits of the hash that choose the segment; hashbrown uses the lowest and the seven highest.
 const SEGMENT_SHIFT: u32 = 40;
 
-/// How many buckets an insert looks at for closed windows.
+/// How many buckets an insert looks at for closed windows; and how many every eighth one looks at elsewhere, where no
+/// new clients may come.
 const PER_INSERT: usize = 6;
+const ELSEWHERE_EVERY: u64 = 8;
+const ELSEWHERE: usize = 64;
 /// How many it looks at in its own segment and elsewhere when no place is left.
 const WHEN_FULL_HERE: usize = 32;
 const WHEN_FULL_ELSEWHERE: usize = 64;
@@ -47,12 +51,25 @@ struct Shard<K> {
     segments: Mutex<[Segment<K>; SEGMENTS]>,
     /// Written under the lock, read without.
     dirty: AtomicUsize,
+    live: AtomicUsize,
+}
+
+impl<K> Shard<K> {
+    #[inline]
+    fn locked<'a>(&'a self, segments: MutexGuard<'a, [Segment<K>; SEGMENTS]>) -> Locked<'a, K> {
+        Locked {
+            segments,
+            dirty: &self.dirty,
+            live: &self.live,
+        }
+    }
 }
 
 /// A locked shard.
 pub(crate) struct Locked<'a, K> {
     segments: MutexGuard<'a, [Segment<K>; SEGMENTS]>,
     dirty: &'a AtomicUsize,
+    live: &'a AtomicUsize,
 }
 
 impl<K: Key> Table<K> {
@@ -61,6 +78,7 @@ impl<K: Key> Table<K> {
         let shard = |_| Shard {
             segments: Mutex::new([const { Segment::new() }; SEGMENTS]),
             dirty: AtomicUsize::new(0),
+            live: AtomicUsize::new(0),
         };
         Self {
             shards: (0..SHARDS).map(shard).collect(),
@@ -95,10 +113,7 @@ impl<K: Key> Table<K> {
     #[inline]
     fn lock_shard(&self, number: usize) -> Locked<'_, K> {
         let shard = &self.shards[number % SHARDS];
-        Locked {
-            segments: shard.segments.lock(),
-            dirty: &shard.dirty,
-        }
+        shard.locked(shard.segments.lock())
     }
 
     /// Puts a counter in for which a place was reserved, and looks for a few that can go.
@@ -110,31 +125,25 @@ impl<K: Key> Table<K> {
         now: Moment,
         windows: &Windows,
     ) {
-        let segment = locked.segment(hash);
         // First the look, so that a table in which windows close as fast as others open need not grow.
-        let reclaimed = segment.reclaim(PER_INSERT, now, windows, self.rehash());
-        segment.insert(hash, entry, self.rehash());
-        if reclaimed.counters > 0 {
-            self.room.release(reclaimed.counters);
-            locked.forget_dirty(reclaimed.dirty);
+        self.reclaim_here(locked, hash, PER_INSERT, now, windows);
+        locked.segment(hash).insert(hash, entry, self.rehash());
+        add(locked.live, 1);
+        if hash.is_multiple_of(ELSEWHERE_EVERY) {
+            self.reclaim_elsewhere(ELSEWHERE, now, windows, false);
         }
     }
 
-    /// Looks for closed windows in the segment of `hash` and in the one whose turn it is; `true` where some went.
+    /// Looks for closed windows in the segment of `hash` and in those whose turn it is.
     pub(crate) fn make_room(
         &self,
         locked: &mut Locked<'_, K>,
         hash: u64,
         now: Moment,
         windows: &Windows,
-    ) -> bool {
-        let segment = locked.segment(hash);
-        let here = segment.reclaim(WHEN_FULL_HERE, now, windows, self.rehash());
-        locked.forget_dirty(here.dirty);
-        let turn = self.hand.load(Ordering::Relaxed);
-        let elsewhere = self.reclaim_turn(turn, WHEN_FULL_ELSEWHERE, now, windows, false);
-        self.room.release(here.counters);
-        here.counters + elsewhere > 0
+    ) {
+        self.reclaim_here(locked, hash, WHEN_FULL_HERE, now, windows);
+        self.reclaim_elsewhere(WHEN_FULL_ELSEWHERE, now, windows, false);
     }
 
     /// Removes closed windows, looking at about `budget` buckets, a thousand at most under one lock.
@@ -143,50 +152,73 @@ impl<K: Key> Table<K> {
         let mut removed = 0;
         while budget > 0 {
             let slice = budget.min(SLICE);
-            removed +=
-                self.reclaim_turn(self.hand.load(Ordering::Relaxed), slice, now, windows, true);
+            removed += self.reclaim_elsewhere(slice, now, windows, true);
             budget -= slice;
         }
         removed
     }
 
-    fn reclaim_turn(
+    fn reclaim_here(
         &self,
-        turn: usize,
+        locked: &mut Locked<'_, K>,
+        hash: u64,
+        buckets: usize,
+        now: Moment,
+        windows: &Windows,
+    ) {
+        let segment = locked.segment(hash);
+        let reclaimed = segment.reclaim(buckets, now, windows, self.rehash());
+        self.forget(locked, reclaimed);
+    }
+
+    /// Goes on from segment to segment where the last look ended. Shards that are in use are passed over, unless it
+    /// may `wait`. Returns how many counters went.
+    fn reclaim_elsewhere(
+        &self,
         buckets: usize,
         now: Moment,
         windows: &Windows,
         wait: bool,
     ) -> usize {
-        let shard = &self.shards[turn / SEGMENTS % SHARDS];
-        let segments = if wait {
-            Some(shard.segments.lock())
-        } else {
-            shard.segments.try_lock()
-        };
-        let mut wrapped = true;
-        let mut counters = 0;
-        if let Some(segments) = segments {
-            let mut locked = Locked {
-                segments,
-                dirty: &shard.dirty,
+        let (mut left, mut removed) = (buckets, 0);
+        let mut turn = self.hand.load(Ordering::Relaxed);
+        for _ in 0..=SHARDS {
+            let shard = &self.shards[turn / SEGMENTS % SHARDS];
+            let segments = match shard.live.load(Ordering::Relaxed) {
+                0 => None,
+                _ if wait => Some(shard.segments.lock()),
+                _ => shard.segments.try_lock(),
             };
-            let segment = &mut locked.segments[turn % SEGMENTS];
-            if !segment.is_empty() {
-                let reclaimed = segment.reclaim(buckets, now, windows, self.rehash());
-                locked.forget_dirty(reclaimed.dirty);
-                self.room.release(reclaimed.counters);
-                (wrapped, counters) = (reclaimed.wrapped, reclaimed.counters);
+            let end = (turn / SEGMENTS + 1) * SEGMENTS;
+            if let Some(segments) = segments {
+                let mut locked = shard.locked(segments);
+                while turn < end && left > 0 {
+                    let segment = &mut locked.segments[turn % SEGMENTS];
+                    let reclaimed = segment.reclaim(left, now, windows, self.rehash());
+                    left = left.saturating_sub(reclaimed.looked.max(1));
+                    turn += usize::from(reclaimed.wrapped);
+                    removed += reclaimed.counters;
+                    self.forget(&mut locked, reclaimed);
+                }
+            } else {
+                turn = end;
+            }
+            if left == 0 {
+                break;
             }
         }
-        if wrapped {
-            let next = (turn + 1) % (SHARDS * SEGMENTS);
-            // Where another thread was faster, its turn counts.
-            let _ = self
-                .hand
-                .compare_exchange(turn, next, Ordering::Relaxed, Ordering::Relaxed);
+        // Where another thread was faster, some segments get their turn twice.
+        self.hand
+            .store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+        removed
+    }
+
+    fn forget(&self, locked: &mut Locked<'_, K>, reclaimed: Reclaimed) {
+        if reclaimed.counters > 0 {
+            self.room.release(reclaimed.counters);
+            sub(locked.live, reclaimed.counters);
+            sub(locked.dirty, reclaimed.dirty);
         }
-        counters
     }
 
     pub(crate) fn get(&self, key: K, slot: Slot, level: Level) -> Option<CounterState> {
@@ -220,7 +252,7 @@ impl<K: Key> Table<K> {
             (false, true) => locked.note_dirty(hash),
             (true, false) => {
                 segment.note_clean();
-                locked.forget_dirty(1);
+                sub(locked.dirty, 1);
             }
             _ => {}
         }
@@ -247,15 +279,12 @@ impl<K: Key> Table<K> {
             if shard.dirty.load(Ordering::Relaxed) == 0 {
                 continue;
             }
-            let mut locked = Locked {
-                segments: shard.segments.lock(),
-                dirty: &shard.dirty,
-            };
+            let mut locked = shard.locked(shard.segments.lock());
             let segment = &mut locked.segments[turn % SEGMENTS];
             let before = segment.dirty();
             let ended = segment.take_dirty(left, &mut each);
             let taken = before - segment.dirty();
-            locked.forget_dirty(taken);
+            sub(locked.dirty, taken);
             left -= taken;
             if !ended {
                 return self
@@ -271,11 +300,8 @@ impl<K: Key> Table<K> {
             let mut locked = self.lock_shard(number / SEGMENTS);
             let segment = &mut locked.segments[number % SEGMENTS];
             let removed = segment.remove_if(&mut matches);
-            if removed.counters > 0 {
-                segment.shrink(self.rehash());
-                self.room.release(removed.counters);
-                locked.forget_dirty(removed.dirty);
-            }
+            segment.shrink(self.rehash());
+            self.forget(&mut locked, removed);
         }
     }
 
@@ -308,14 +334,20 @@ impl<K: Key> Locked<'_, K> {
     #[inline]
     pub(crate) fn note_dirty(&mut self, hash: u64) {
         self.segment(hash).note_dirty();
-        self.dirty
-            .store(self.dirty.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        add(self.dirty, 1);
     }
+}
 
-    fn forget_dirty(&mut self, counters: usize) {
-        if counters > 0 {
-            let left = self.dirty.load(Ordering::Relaxed).saturating_sub(counters);
-            self.dirty.store(left, Ordering::Relaxed);
-        }
-    }
+// Only ever called under the lock of the shard, so that a plain load and store are enough.
+
+#[inline]
+fn add(number: &AtomicUsize, by: usize) {
+    number.store(number.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+}
+
+fn sub(number: &AtomicUsize, by: usize) {
+    number.store(
+        number.load(Ordering::Relaxed).saturating_sub(by),
+        Ordering::Relaxed,
+    );
 }
