@@ -140,13 +140,12 @@ fn no_change_is_lost_to_the_store() {
             } else {
                 tries(counters, START, &[charge(0, 100)]);
             }
-            taken.iter().map(|(_, state)| state.count).sum()
+            // A counter that changed while it was taken may be taken again; the later state counts.
+            taken.last().map_or(0, |(_, state)| state.count)
         });
         let mut rest = Vec::new();
         counters.take_changed(10, &mut rest);
-        assert!(
-            stored == 4 && rest.is_empty() || rest[0].1.count == 4,
-            "{stored} {rest:?}"
-        );
+        let last = rest.last().map_or(stored, |(_, state)| state.count);
+        assert_eq!(last, 4, "{stored} {rest:?}");
     });
 }
