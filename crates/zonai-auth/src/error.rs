@@ -47,6 +47,11 @@ pub(crate) const HASHER_BUSY: AuthError =
 pub(crate) const MAIL_BUSY: AuthError =
     AuthError::Busy("Server is busy sending mail; retry shortly.");
 
+/// What is asked for is not there, or not for accounts.
+pub(crate) fn not_found() -> AuthError {
+    AuthError::NotFound("Not found".to_owned())
+}
+
 impl AuthError {
     /// A 400 with that text.
     pub(crate) fn bad(text: impl Into<String>) -> Self {

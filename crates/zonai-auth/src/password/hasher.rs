@@ -2,12 +2,15 @@
 //!
 //! Must never be waited for by blocking an async thread, and never hold more than [`PLACES`] waiting.
 
+use std::future::Future;
 use std::num::NonZeroUsize;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
+use zonai_data::{DataError, HashPassword};
 use zonai_limit::Client;
 
 use super::Password;
@@ -20,7 +23,7 @@ use crate::{AuthError, Secrets};
 pub(crate) const PLACES: usize = 64;
 
 /// The pool. Dropping it joins its threads.
-pub(crate) struct Hasher {
+pub struct Hasher {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -48,7 +51,10 @@ enum Task {
 
 impl Hasher {
     /// Starts `threads` threads; the default is one per core.
-    pub(crate) fn start(secrets: &Secrets, threads: Option<NonZeroUsize>) -> std::io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(secrets: &Secrets, threads: Option<NonZeroUsize>) -> std::io::Result<Self> {
         let threads = match threads {
             Some(threads) => threads,
             None => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -81,12 +87,11 @@ impl Hasher {
         }
     }
 
-    /// Hashes a password that is to be stored.
-    pub(crate) async fn hash(
-        &self,
-        client: Client,
-        password: Password,
-    ) -> Result<String, AuthError> {
+    /// Hashes a password that is to be stored, in `client`'s turn.
+    ///
+    /// # Errors
+    /// 503 when as many wait as may wait.
+    pub async fn hash(&self, client: Client, password: Password) -> Result<String, AuthError> {
         let (reply, answer) = oneshot::channel();
         self.shared.push(
             client,
@@ -117,7 +122,7 @@ impl Hasher {
     }
 
     /// Answers those who wait that the server is busy, lets running hashes end, joins the threads.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         {
             let mut state = self.shared.state.lock();
             state.closed = true;
@@ -130,6 +135,27 @@ impl Hasher {
                 tracing::error!("a hashing thread had panicked");
             }
         }
+    }
+}
+
+/// The data layer's way to a hash, for its columns `password`.
+impl HashPassword for Hasher {
+    fn hash<'a>(
+        &'a self,
+        plain: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<String, DataError>> + Send + 'a>> {
+        Box::pin(async move {
+            // Writes of rows wait in one turn together: whose they are is not known here.
+            let hash = match Password::chosen(plain) {
+                Ok(password) => self.hash(Client::Local, password).await,
+                Err(error) => Err(error),
+            };
+            hash.map_err(|error| match error {
+                AuthError::BadRequest(text) => DataError::BadRequest(text),
+                AuthError::Busy(_) => DataError::BusyWriting,
+                _ => DataError::Internal,
+            })
+        })
     }
 }
 
@@ -210,8 +236,7 @@ mod tests {
         clippy::panic,
         reason = "tests"
     )]
-    use std::future::Future;
-    use std::pin::{Pin, pin};
+    use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
     use super::*;

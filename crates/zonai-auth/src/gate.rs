@@ -1,0 +1,45 @@
+//! Who may sign up, sign in and reset a password: the seam to the rules, which are not this crate's business.
+
+use rusqlite::Connection;
+use serde_json::{Map, Value};
+
+use crate::{AuthError, Caller};
+
+/// What is asked of the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthAction {
+    /// `signUp`, asked on the row that was just made; a no undoes it.
+    SignUp,
+    /// `signIn`, asked after the password, code or link was found right, and at a refresh.
+    SignIn,
+    /// `passwordReset`, asked before the mail is sent and again before the password is set.
+    PasswordReset,
+}
+
+/// One question.
+#[derive(Clone, Copy, Debug)]
+pub struct AuthAsk<'a> {
+    /// What is to be done.
+    pub action: AuthAction,
+    /// The auth table.
+    pub table: &'a str,
+    /// The account's row, without its password.
+    pub row: &'a Map<String, Value>,
+    /// Who asks, if signed in already.
+    pub caller: Option<&'a Caller>,
+}
+
+/// The rules, as accounts ask them. Called on the writer, in the transaction: must be quick.
+pub trait AuthGate: Send + Sync + 'static {
+    /// Whether it is allowed.
+    ///
+    /// # Errors
+    /// A fault; a hook that throws is [`AuthError::BadRequest`] with its text. Either undoes the request.
+    fn allows(&self, connection: &Connection, ask: &AuthAsk<'_>) -> Result<bool, AuthError>;
+
+    /// What goes into a new token as `claims`.
+    fn claims(&self, table: &str, row: &Map<String, Value>) -> Map<String, Value> {
+        let _ = (table, row);
+        Map::new()
+    }
+}
