@@ -1,1 +1,29 @@
-//! placeholder
+//! The server: listeners, the way of a request, and what runs beside the requests.
+//!
+//! The order of a request is fixed: client, route, limiter, rules, SQL, answer. Must never read a file of the
+//! project's settings (the crate `zonai` does), and never hold SQL.
+
+pub mod admin;
+mod body;
+mod connection;
+mod cors;
+mod errors;
+pub mod explain;
+mod gate;
+mod handlers;
+mod listen;
+mod names;
+mod policies;
+mod project;
+mod reply;
+mod route;
+mod self_check;
+mod server;
+pub mod settings;
+mod state;
+mod telemetry;
+mod top;
+mod way;
+
+pub use listen::ListenError;
+pub use server::{Additions, Running, StartError};

@@ -164,3 +164,11 @@ impl Default for Bounds {
         }
     }
 }
+
+impl TableSettings {
+    /// Whether rows of this table are accounts.
+    #[must_use]
+    pub fn has_accounts(&self) -> bool {
+        self.admin || !self.auth.is_empty()
+    }
+}

@@ -1,0 +1,203 @@
+//! Bodies of requests: read piece by piece, in bounded memory and bounded time.
+//!
+//! What all clients and each client hold at one time is bounded, because most of it is held before anybody was
+//! admitted. Must never parse: pieces are handed to the scanner, the whole to the data layer.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use tokio::time::Sleep;
+use zonai_limit::Client;
+
+use crate::settings::Bounds;
+
+/// How much memory bodies take at this moment.
+#[derive(Debug)]
+pub(crate) struct Held {
+    all: usize,
+    each: usize,
+    now: Mutex<HeldNow>,
+}
+
+#[derive(Debug, Default)]
+struct HeldNow {
+    all: usize,
+    /// Only clients that hold something, so never more than there are bodies.
+    clients: HashMap<Client, usize>,
+}
+
+impl Held {
+    pub(crate) fn new(bounds: &Bounds) -> Arc<Self> {
+        Arc::new(Self {
+            all: bounds.body_bytes,
+            each: bounds.body_bytes_per_client,
+            now: Mutex::default(),
+        })
+    }
+
+    fn take(&self, client: Client, bytes: usize) -> bool {
+        let mut now = self.now.lock();
+        let mine = now.clients.get(&client).copied().unwrap_or(0);
+        if now.all + bytes > self.all || mine + bytes > self.each {
+            return false;
+        }
+        now.all += bytes;
+        now.clients.insert(client, mine + bytes);
+        true
+    }
+
+    fn give_back(&self, client: Client, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let mut now = self.now.lock();
+        now.all -= bytes;
+        if let Some(mine) = now.clients.get_mut(&client) {
+            *mine -= bytes;
+            if *mine == 0 {
+                now.clients.remove(&client);
+            }
+        }
+    }
+}
+
+/// Why a body was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// It is larger than a payload may be.
+    TooLarge,
+    /// Bodies hold all the memory they may.
+    NoRoom,
+    /// It did not come in time.
+    TooSlow,
+    /// The client went away, or broke the protocol.
+    Aborted,
+}
+
+/// What one body holds; given back when dropped.
+struct Hold {
+    held: Arc<Held>,
+    client: Client,
+    bytes: usize,
+}
+
+impl Hold {
+    fn grow(&mut self, bytes: usize) -> bool {
+        let room = self.held.take(self.client, bytes);
+        if room {
+            self.bytes += bytes;
+        }
+        room
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.held.give_back(self.client, self.bytes);
+    }
+}
+
+/// A body that is being read.
+pub(crate) struct Reader {
+    incoming: Incoming,
+    bytes: Vec<u8>,
+    max: usize,
+    ended: bool,
+    timeout: Duration,
+    /// Begins when the body is waited for the first time: most have come with their head.
+    deadline: Option<Pin<Box<Sleep>>>,
+    hold: Hold,
+}
+
+impl Reader {
+    pub(crate) fn new(incoming: Incoming, held: &Arc<Held>, client: Client, bounds: &Bounds) -> Self {
+        Self {
+            ended: incoming.is_end_stream(),
+            incoming,
+            bytes: Vec::new(),
+            max: bounds.payload,
+            timeout: bounds.body_timeout,
+            deadline: None,
+            hold: Hold {
+                held: Arc::clone(held),
+                client,
+                bytes: 0,
+            },
+        }
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, Cut> {
+        while !self.ended {
+            match self.frame().await? {
+                None => self.ended = true,
+                Some(Err(_)) => return Err(Cut::Aborted),
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.ended = self.incoming.is_end_stream();
+                        return self.keep(&data).map(Some);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn frame(&mut self) -> Result<Option<Result<Frame<Bytes>, hyper::Error>>, Cut> {
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
+                return Poll::Ready(Ok(frame));
+            }
+            let timeout = self.timeout;
+            let deadline = self
+                .deadline
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+            deadline.as_mut().poll(cx).map(|()| Err(Cut::TooSlow))
+        })
+        .await
+    }
+
+    fn keep(&mut self, data: &Bytes) -> Result<&[u8], Cut> {
+        if self.bytes.len() + data.len() > self.max {
+            return Err(Cut::TooLarge);
+        }
+        if !self.hold.grow(data.len()) {
+            return Err(Cut::NoRoom);
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(data);
+        Ok(self.bytes.get(start..).unwrap_or_default())
+    }
+
+    /// Reads to the end.
+    pub(crate) async fn rest(&mut self) -> Result<(), Cut> {
+        while self.next().await?.is_some() {}
+        Ok(())
+    }
+
+    /// What was read.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many bytes are still to come: `None` where that is not known.
+    pub(crate) fn left(&self) -> Option<u64> {
+        if self.ended {
+            Some(0)
+        } else {
+            self.incoming.size_hint().exact()
+        }
+    }
+
+    /// The body itself, to drop what is left of it.
+    pub(crate) fn into_incoming(self) -> Incoming {
+        self.incoming
+    }
+}

@@ -1,0 +1,179 @@
+//! One connection, from its first byte to its last: PROXY header, HTTP/1.1 or HTTP/2, and a close that loses no answer.
+//!
+//! Must never look into a request: that is the business of [`crate::way`].
+
+pub(crate) mod activity;
+pub(crate) mod socket;
+
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::AsyncReadExt;
+use tokio_util::sync::CancellationToken;
+use zonai_http::{Parsed, proxy_protocol};
+
+use crate::state::State;
+use crate::way;
+use activity::Watched;
+use socket::{Socket, Stream};
+
+/// How HTTP/2 says hello (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// The most bytes of one request head.
+const MAX_HEAD: usize = 64 * 1024;
+
+/// Serves one connection until it ends, is overdue, or the server stops.
+pub(crate) async fn serve(
+    state: Arc<State>,
+    stream: Stream,
+    peer: Option<SocketAddr>,
+    watched: Watched,
+    stop: CancellationToken,
+) {
+    let activity = Arc::clone(&watched.activity);
+    let mut socket = Socket::new(stream, Arc::clone(&activity));
+    let begun = tokio::select! {
+        begun = begin(&state, &mut socket, peer) => begun,
+        () = activity.ended() => None,
+        () = stop.cancelled() => None,
+    };
+    let Some(begun) = begun else { return };
+    if begun.http2 {
+        activity.set_multiplexed();
+        serve_http2(state, socket, begun.peer, &watched, stop).await;
+    } else {
+        serve_http1(state, socket, begun.peer, &watched, stop).await;
+    }
+}
+
+/// What the first bytes said.
+struct Begun {
+    peer: Option<IpAddr>,
+    http2: bool,
+}
+
+/// Reads the PROXY header where one is due, and tells HTTP/2 from HTTP/1.1.
+async fn begin(state: &State, socket: &mut Socket, peer: Option<SocketAddr>) -> Option<Begun> {
+    let mut ahead = BytesMut::with_capacity(1_024);
+    let mut client = peer.map(|peer| peer.ip());
+    if state.gate.expects_proxy_header(client) {
+        loop {
+            match proxy_protocol::parse(&ahead) {
+                Parsed::Header { consumed, source } => {
+                    let _ = ahead.split_to(consumed);
+                    client = source.map_or(client, |source| Some(source.ip()));
+                    break;
+                }
+                Parsed::Invalid => {
+                    state.telemetry.proxy_headers_refused.inc();
+                    return None;
+                }
+                Parsed::NeedMore => {
+                    if socket.read_buf(&mut ahead).await.ok()? == 0 {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+    while ahead.len() < PREFACE.len() && PREFACE.starts_with(&ahead) {
+        if socket.read_buf(&mut ahead).await.ok()? == 0 {
+            break;
+        }
+    }
+    let http2 = ahead.starts_with(PREFACE);
+    socket.unread(ahead.freeze());
+    Some(Begun {
+        peer: client,
+        http2,
+    })
+}
+
+async fn serve_http1(
+    state: Arc<State>,
+    socket: Socket,
+    peer: Option<IpAddr>,
+    watched: &Watched,
+    stop: CancellationToken,
+) {
+    let activity = &watched.activity;
+    let service = service_fn(|request| {
+        let in_flight = activity.request();
+        way::answer(&state, peer, request, in_flight)
+    });
+    let connection = http1::Builder::new()
+        .max_buf_size(MAX_HEAD)
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(socket), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = activity.ended() => {}
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                _ = connection => {}
+                () = activity.ended() => {}
+            }
+        }
+    }
+}
+
+async fn serve_http2(
+    state: Arc<State>,
+    socket: Socket,
+    peer: Option<IpAddr>,
+    watched: &Watched,
+    stop: CancellationToken,
+) {
+    let activity = Arc::clone(&watched.activity);
+    let service = {
+        let activity = Arc::clone(&activity);
+        service_fn(move |request| {
+            let in_flight = activity.request();
+            let state = Arc::clone(&state);
+            async move { way::answer(&state, peer, request, in_flight).await }
+        })
+    };
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(128)
+        .max_header_list_size(u32::try_from(MAX_HEAD).unwrap_or(u32::MAX))
+        .initial_stream_window_size(64 * 1024)
+        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(10))
+        .serve_connection(TokioIo::new(socket), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = activity.ended() => {}
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                _ = connection => {}
+                () = activity.ended() => {}
+            }
+        }
+    }
+}
+
+/// Reads and drops what is left of a small body, so that the connection can be kept. Bounded by the caller.
+pub(crate) async fn drop_rest(mut body: hyper::body::Incoming, mut bytes: usize, within: Duration) {
+    use http_body_util::BodyExt;
+    let drain = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let len = frame.data_ref().map_or(0, Bytes::len);
+            match bytes.checked_sub(len) {
+                Some(left) => bytes = left,
+                None => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(within, drain).await;
+}

@@ -1,0 +1,268 @@
+//! What a connection is doing and since when: the base of its timeouts, and of who must go when all places are taken.
+//!
+//! A few atomics a connection and one pass a second over all of them, instead of a timer a request. Must never
+//! decide on a request: it only ends connections that hold a place without using it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use zonai_limit::Moment;
+
+use crate::settings::Bounds;
+
+/// One connection's state, written by its task and read by the watch.
+#[derive(Debug, Default)]
+pub(crate) struct Activity {
+    /// Requests that are being answered.
+    in_flight: AtomicU32,
+    /// Bytes of the next request have come since the last answer.
+    head_begun: AtomicBool,
+    /// Since when `in_flight` is 0, or the head has been coming.
+    since_ms: AtomicU64,
+    /// Since when the peer has not taken what we write; 0 where it does.
+    stalled_ms: AtomicU64,
+    /// The time of the last pass of the watch: precise enough for timeouts of seconds.
+    now_ms: Arc<AtomicU64>,
+    /// Something was left unread on purpose: linger before closing.
+    pub(crate) linger: AtomicBool,
+    /// HTTP/2: frames come at any time, so that bytes are no head.
+    multiplexed: AtomicBool,
+    end: Notify,
+}
+
+/// Held while a request is being answered; dropped with the body of the answer.
+#[derive(Debug)]
+pub(crate) struct InFlight(Arc<Activity>);
+
+impl Activity {
+    fn now(&self) -> u64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+
+    /// Bytes came in.
+    pub(crate) fn bytes_read(&self) {
+        if self.in_flight.load(Ordering::Relaxed) == 0
+            && !self.head_begun.load(Ordering::Relaxed)
+            && !self.multiplexed.load(Ordering::Relaxed)
+        {
+            self.since_ms.store(self.now(), Ordering::Relaxed);
+            self.head_begun.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The peer takes what is written, or does not.
+    pub(crate) fn write_stalled(&self, stalled: bool) {
+        let since = self.stalled_ms.load(Ordering::Relaxed);
+        if stalled && since == 0 {
+            self.stalled_ms.store(self.now(), Ordering::Relaxed);
+        } else if !stalled && since != 0 {
+            self.stalled_ms.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// From now on many requests share the connection.
+    pub(crate) fn set_multiplexed(&self) {
+        self.multiplexed.store(true, Ordering::Relaxed);
+        self.head_begun.store(false, Ordering::Relaxed);
+    }
+
+    /// A request has its head and is being answered.
+    pub(crate) fn request(self: &Arc<Self>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.head_begun.store(false, Ordering::Relaxed);
+        InFlight(Arc::clone(self))
+    }
+
+    /// Resolves when the watch ends the connection.
+    pub(crate) async fn ended(&self) {
+        self.end.notified().await;
+    }
+
+    fn overdue(&self, now: u64, bounds: &Bounds) -> bool {
+        let stalled = self.stalled_ms.load(Ordering::Relaxed);
+        if stalled != 0 && now.saturating_sub(stalled) > millis(bounds.body_timeout) {
+            return true;
+        }
+        if self.in_flight.load(Ordering::Relaxed) > 0 {
+            return false;
+        }
+        let allowed = if self.head_begun.load(Ordering::Relaxed) {
+            bounds.head_timeout
+        } else {
+            bounds.idle_timeout
+        };
+        now.saturating_sub(self.since_ms.load(Ordering::Relaxed)) > millis(allowed)
+    }
+
+    /// Smaller goes first: idle before half a head, the longest first. `None` while a request is answered.
+    fn dispensable(&self) -> Option<(bool, u64)> {
+        (self.in_flight.load(Ordering::Relaxed) == 0).then(|| {
+            (
+                self.head_begun.load(Ordering::Relaxed),
+                self.since_ms.load(Ordering::Relaxed),
+            )
+        })
+    }
+}
+
+impl InFlight {
+    /// The connection it belongs to.
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.0
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.since_ms.store(self.0.now(), Ordering::Relaxed);
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Every open connection.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    bounds: Bounds,
+    now_ms: Arc<AtomicU64>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    connections: HashMap<u64, Arc<Activity>>,
+}
+
+/// A connection's entry; dropped when it ends.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    watch: Arc<Watch>,
+    id: u64,
+    pub(crate) activity: Arc<Activity>,
+}
+
+impl Watch {
+    pub(crate) fn new(bounds: Bounds, now: Moment) -> Arc<Self> {
+        Arc::new(Self {
+            bounds,
+            // 0 stands for "not stalled".
+            now_ms: Arc::new(AtomicU64::new(now.as_millis().max(1))),
+            open: Mutex::default(),
+        })
+    }
+
+    /// Enters a connection, or `None` where all places are taken. One that holds a place without a request is
+    /// then ended, so that the next call may find room.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Watched> {
+        let mut open = self.open.lock();
+        if open.connections.len() >= self.bounds.connections {
+            let longest = open
+                .connections
+                .values()
+                .filter_map(|activity| Some((activity.dispensable()?, activity)))
+                .min_by_key(|(rank, _)| *rank);
+            if let Some((_, activity)) = longest {
+                activity.end.notify_one();
+            }
+            return None;
+        }
+        let activity = Arc::new(Activity {
+            since_ms: AtomicU64::new(self.now_ms.load(Ordering::Relaxed)),
+            head_begun: AtomicBool::new(true),
+            now_ms: Arc::clone(&self.now_ms),
+            ..Activity::default()
+        });
+        let id = open.next;
+        open.next += 1;
+        open.connections.insert(id, Arc::clone(&activity));
+        Some(Watched {
+            watch: Arc::clone(self),
+            id,
+            activity,
+        })
+    }
+
+    /// One pass: ends what is overdue. To be called about once a second.
+    pub(crate) fn pass(&self, now: Moment) {
+        let now = now.as_millis().max(1);
+        self.now_ms.store(now, Ordering::Relaxed);
+        for activity in self.open.lock().connections.values() {
+            if activity.overdue(now, &self.bounds) {
+                activity.end.notify_one();
+            }
+        }
+    }
+
+    /// How many connections are open.
+    pub(crate) fn len(&self) -> usize {
+        self.open.lock().connections.len()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.watch.open.lock().connections.remove(&self.id);
+    }
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Moment {
+        Moment::from_millis(1_000_000 + seconds * 1_000)
+    }
+
+    fn ended(activity: &Activity) -> bool {
+        use std::task::{Context, Waker};
+        let mut ended = std::pin::pin!(activity.ended());
+        ended
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_ready()
+    }
+
+    #[test]
+    fn half_a_head_ends_after_ten_seconds_and_a_request_in_flight_never() {
+        let watch = Watch::new(Bounds::default(), at(0));
+        let (Some(slow), Some(busy)) = (watch.enter(), watch.enter()) else {
+            unreachable!("there is room for two")
+        };
+        let in_flight = busy.activity.request();
+        watch.pass(at(10));
+        assert!(!ended(&slow.activity));
+        watch.pass(at(11));
+        assert!(ended(&slow.activity));
+        watch.pass(at(1_000));
+        assert!(!ended(&busy.activity));
+        drop(in_flight);
+        watch.pass(at(1_076));
+        assert!(ended(&busy.activity));
+    }
+
+    #[test]
+    fn when_all_places_are_taken_the_longest_idle_one_goes() {
+        let bounds = Bounds {
+            connections: 2,
+            ..Bounds::default()
+        };
+        let watch = Watch::new(bounds, at(0));
+        let (Some(idle), Some(busy)) = (watch.enter(), watch.enter()) else {
+            unreachable!("there is room for two")
+        };
+        drop(idle.activity.request());
+        let _in_flight = busy.activity.request();
+        assert!(watch.enter().is_none());
+        assert!(ended(&idle.activity));
+        assert!(!ended(&busy.activity));
+        drop(idle);
+        assert!(watch.enter().is_some());
+    }
+}

@@ -1,0 +1,192 @@
+//! What would happen to a request, and why: the same code that decides, asked without counting.
+//!
+//! For operators only: the answer names addresses, files and lines.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde_json::{Value, json};
+use zonai_clock::Clock;
+use zonai_http::{Found, QueryBody, Scanner, Want, scan_query, trace_client};
+use zonai_limit::{Ask, Mode};
+
+use crate::gate::Gate;
+use crate::route;
+use crate::way::target::{self, Source, Target, To};
+
+/// A request to explain.
+#[derive(Clone, Debug, Default)]
+pub struct Explain {
+    /// `GET`, `POST`, ...
+    pub method: String,
+    /// The path, with its query where it has one.
+    pub path: String,
+    /// The payload, for the body or the `body` parameter alike.
+    pub body: Option<String>,
+    /// The peer of the connection; `127.0.0.1` unless told, a Unix socket for `unix`.
+    pub peer: Option<IpAddr>,
+    /// Headers, in order.
+    pub headers: Vec<(String, String)>,
+}
+
+/// Why a request cannot be explained.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExplainError {
+    /// The method is none.
+    #[error("`{0}` is no HTTP method")]
+    Method(String),
+    /// A header is none.
+    #[error("`{0}` is no HTTP header")]
+    Header(String),
+    /// The raw request is none.
+    #[error("the file holds no HTTP request: {0}")]
+    Request(String),
+}
+
+impl Explain {
+    /// Reads a raw HTTP/1 request, as a client sends it.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn from_raw(raw: &[u8], peer: Option<IpAddr>) -> Result<Self, ExplainError> {
+        let mut headers = [httparse::EMPTY_HEADER; 100];
+        let mut request = httparse::Request::new(&mut headers);
+        // A file made with an editor ends its lines with LF alone, which the parser takes as well.
+        let wrong = |error: &dyn std::fmt::Display| ExplainError::Request(error.to_string());
+        let length = match request.parse(raw).map_err(|error| wrong(&error))? {
+            httparse::Status::Complete(length) => length,
+            httparse::Status::Partial => return Err(wrong(&"the head does not end with an empty line")),
+        };
+        let body = raw.get(length..).unwrap_or_default();
+        Ok(Self {
+            method: request.method.unwrap_or_default().to_owned(),
+            path: request.path.unwrap_or_default().to_owned(),
+            body: (!body.is_empty()).then(|| String::from_utf8_lossy(body).trim_end().to_owned()),
+            peer,
+            headers: request
+                .headers
+                .iter()
+                .map(|header| {
+                    let value = String::from_utf8_lossy(header.value).into_owned();
+                    (header.name.to_owned(), value)
+                })
+                .collect(),
+        })
+    }
+}
+
+/// Explains a request: client, bucket, policies with their places, counts, and the outcome.
+///
+/// # Errors
+/// When it is no request.
+pub(crate) async fn explain(gate: &Gate, clock: &Clock, request: &Explain) -> Result<Value, ExplainError> {
+    let method: Method = request
+        .method
+        .to_ascii_uppercase()
+        .parse()
+        .map_err(|_invalid| ExplainError::Method(request.method.clone()))?;
+    let headers = headers(&request.headers)?;
+    let found = gate.client(request.peer, &headers);
+    let (_, steps) = trace_client(request.peer, &headers, gate.trusted_proxy.as_ref(), gate.ipv6_prefix);
+    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    let route = route::of(&method, path);
+    let client = json!({
+        "client": found.client.to_string(),
+        "ip": found.ip.map(|ip| ip.to_string()),
+        "fromHeader": found.from_trusted,
+        "steps": steps,
+    });
+    if route == route::Route::Health {
+        return Ok(json!({"client": client, "limited": false, "outcome": "admit", "why": "/health is never limited"}));
+    }
+    let target = match target::source(&route) {
+        Source::Nothing => Target::of(gate, &route, None),
+        Source::Query => match (&request.body, scan_query(query)) {
+            (Some(body), _) => Target::of(gate, &route, Some(&scanned(body, Want::Table))),
+            (None, QueryBody::Scanned(scanner)) => Target::of(gate, &route, Some(&scanner)),
+            (None, QueryBody::Missing) => Target::of(gate, &route, None),
+        },
+        Source::Body(want) => {
+            let scanner = scanned(request.body.as_deref().unwrap_or_default(), want);
+            Target::of(gate, &route, Some(&scanner))
+        }
+    };
+    Ok(outcome(gate, clock, &found, &target, client).await)
+}
+
+async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, client: Value) -> Value {
+    let now = clock.now();
+    let ask = Ask {
+        bucket: target.bucket,
+        operations: &target.operations,
+        custom: target.custom,
+        exempt: gate.is_exempt(found),
+    };
+    let counters = gate.limiter.peek(now, found.client, &ask).await;
+    // The one that the refusal would name: the latest reset, at a tie the narrower operation.
+    let refuses = counters
+        .iter()
+        .filter(|counter| counter.full && counter.mode == Mode::Enforce && !ask.exempt)
+        .max_by_key(|counter| (counter.reset, std::cmp::Reverse(counter.operation)));
+    let misregistered = gate.limiter.misregistered();
+    let outcome = match (&refuses, misregistered.is_empty()) {
+        (_, false) => "fail",
+        (Some(_), true) => "refuse",
+        (None, true) => "admit",
+    };
+    let why = match (target.to, misregistered.first()) {
+        (_, Some(twice)) => Some(format!("{twice}: {} and {}", twice.first, twice.second)),
+        (To::Nowhere(nowhere), None) => Some(nowhere.why().to_owned()),
+        _ => None,
+    };
+    let listed: Vec<Value> = counters
+        .iter()
+        .map(|counter| {
+            json!({
+                "collection": &*counter.collection,
+                "operation": counter.operation.name(),
+                "customOperation": counter.custom.as_deref(),
+                "countedAs": counter.counted_as.to_string(),
+                "maxRequests": counter.policy.max_requests(),
+                "windowMs": counter.policy.window_ms(),
+                "mode": if counter.mode == Mode::Observe { "observe" } else { "enforce" },
+                "origin": counter.origin.to_string(),
+                "count": counter.count,
+                "remaining": counter.policy.max_requests().saturating_sub(counter.count),
+                "resetMs": counter.window_start.map(|_| clock.steady_wall_ms(counter.reset)),
+                "resetInMs": counter.window_start.map(|_| counter.reset.since(now)),
+                "full": counter.full,
+            })
+        })
+        .collect();
+    json!({
+        "client": client,
+        "limited": !counters.is_empty(),
+        "exempt": ask.exempt,
+        "counters": listed,
+        "outcome": outcome,
+        "refusedBy": refuses.map(|counter| counter.origin.to_string()),
+        "retryAfter": refuses.map(|counter| counter.reset.since(now).div_ceil(1_000).max(1)),
+        "why": why,
+    })
+}
+
+fn scanned(body: &str, want: Want) -> Scanner {
+    let mut scanner = Scanner::new(want);
+    let _ = scanner.feed(body.as_bytes());
+    scanner.finish();
+    scanner
+}
+
+fn headers(listed: &[(String, String)]) -> Result<HeaderMap, ExplainError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in listed {
+        let wrong = || ExplainError::Header(name.clone());
+        headers.append(
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_invalid| wrong())?,
+            HeaderValue::from_bytes(value.as_bytes()).map_err(|_invalid| wrong())?,
+        );
+    }
+    Ok(headers)
+}

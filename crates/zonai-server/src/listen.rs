@@ -1,0 +1,211 @@
+//! Sockets to listen on, and the loop that accepts.
+//!
+//! Must never read a byte of a connection, and never let one that fails end the loop.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+use tokio::net::{TcpListener, UnixListener};
+use tokio_util::sync::CancellationToken;
+
+use crate::connection;
+use crate::connection::activity::{Watch, Watched};
+use crate::connection::socket::Stream;
+use crate::settings::Listen;
+use crate::state::State;
+
+/// How many connections the kernel holds for us.
+const BACKLOG: i32 = 1_024;
+/// How long a newcomer waits for a place that is being vacated.
+const PLACE_WAIT: Duration = Duration::from_millis(200);
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, std::path::PathBuf),
+}
+
+/// Why an address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}{hint}")]
+pub struct ListenError {
+    address: String,
+    hint: &'static str,
+    source: io::Error,
+}
+
+impl ListenError {
+    fn new(address: impl ToString, source: io::Error) -> Self {
+        let hint = match source.kind() {
+            io::ErrorKind::AddrInUse => ": another program listens there; choose another with --port",
+            io::ErrorKind::PermissionDenied => ": ports below 1024 need privileges; choose another with --port",
+            _ => "",
+        };
+        Self { address: address.to_string(), hint, source }
+    }
+}
+
+/// Binds every address. `localhost` on a machine without IPv6 is IPv4 alone.
+///
+/// # Errors
+/// When an address is taken, not ours, or not allowed.
+pub(crate) fn bind_all(listen: &[Listen]) -> Result<Vec<Listener>, ListenError> {
+    let mut inherited = listenfd::ListenFd::from_env();
+    let mut listeners = Vec::with_capacity(listen.len());
+    for address in listen {
+        let bound = match address {
+            Listen::Tcp(address) => bind_tcp(*address).map(Listener::Tcp),
+            Listen::Unix(path) => bind_unix(path).map(|listener| Listener::Unix(listener, path.clone())),
+            Listen::Inherited(index) => inherit(&mut inherited, *index),
+        };
+        match bound {
+            Ok(listener) => listeners.push(listener),
+            Err(error) if listeners.len() + 1 == listen.len() && lacks_ipv6(address, &error) && !listeners.is_empty() => {
+                tracing::info!("no IPv6 on this machine; listening on IPv4 only");
+            }
+            Err(error) => return Err(ListenError::new(shown(address), error)),
+        }
+    }
+    Ok(listeners)
+}
+
+fn lacks_ipv6(address: &Listen, error: &io::Error) -> bool {
+    let loopback = matches!(address, Listen::Tcp(SocketAddr::V6(v6)) if v6.ip().is_loopback());
+    let missing = matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+        || error.raw_os_error() == Some(EAFNOSUPPORT);
+    loopback && missing
+}
+
+/// On Linux: the kernel has no such address family.
+const EAFNOSUPPORT: i32 = 97;
+
+fn shown(address: &Listen) -> String {
+    match address {
+        Listen::Tcp(address) => address.to_string(),
+        Listen::Unix(path) => format!("unix:{}", path.display()),
+        Listen::Inherited(index) => format!("inherited socket {index}"),
+    }
+}
+
+fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() && address.ip().is_unspecified() {
+        // `[::]` takes IPv4 as well; its clients come as IPv4-mapped addresses, which are the IPv4 addresses.
+        socket.set_only_v6(false)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    if let Ok(found) = std::fs::symlink_metadata(path)
+        && found.file_type().is_socket()
+        && std::os::unix::net::UnixStream::connect(path).is_err()
+    {
+        // Left behind by a server that was killed: nobody answers on it.
+        std::fs::remove_file(path)?;
+    }
+    UnixListener::bind(path)
+}
+
+fn inherit(inherited: &mut listenfd::ListenFd, index: usize) -> io::Result<Listener> {
+    if let Ok(Some(tcp)) = inherited.take_tcp_listener(index) {
+        tcp.set_nonblocking(true)?;
+        return TcpListener::from_std(tcp).map(Listener::Tcp);
+    }
+    if let Ok(Some(unix)) = inherited.take_unix_listener(index) {
+        unix.set_nonblocking(true)?;
+        return UnixListener::from_std(unix).map(|listener| Listener::Unix(listener, Default::default()));
+    }
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        "the service manager handed over no such socket",
+    ))
+}
+
+impl Listener {
+    /// The address, with the port that the system chose.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Unix(..) => None,
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(Stream, Option<SocketAddr>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                // Answers are written whole; waiting for more to send would only make them late.
+                let _ = stream.set_nodelay(true);
+                Ok((Stream::Tcp(stream), Some(peer)))
+            }
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((Stream::Unix(stream), None))
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix(_, path) = self
+            && !path.as_os_str().is_empty()
+        {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Accepts until the server stops.
+pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: CancellationToken) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let Some(watched) = place(&state.watch).await else {
+                    state.telemetry.connections_refused.inc();
+                    continue;
+                };
+                let serve = connection::serve(Arc::clone(&state), stream, peer, watched, stop.clone());
+                state.tasks.spawn(serve);
+            }
+            // The client went away before it was accepted.
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted) => {}
+            Err(error) => {
+                // Out of files or memory: that passes, and spinning would not help.
+                tracing::warn!(%error, "cannot accept a connection; trying again");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// A place for a connection; where all are taken, one that is held without a request is vacated.
+async fn place(watch: &Arc<Watch>) -> Option<Watched> {
+    if let Some(watched) = watch.enter() {
+        return Some(watched);
+    }
+    let vacated = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            if let Some(watched) = watch.enter() {
+                return watched;
+            }
+        }
+    };
+    tokio::time::timeout(PLACE_WAIT, vacated).await.ok()
+}

@@ -1,0 +1,183 @@
+//! Which policies are in force: read at start, read again when the folder changes, swapped at once or not at all.
+//!
+//! Must never leave a request without policies: a folder that does not pass leaves what was in force.
+
+use std::path::PathBuf;
+
+use parking_lot::Mutex;
+use zonai_clock::Clock;
+use zonai_limit::{Limit, Limiter, Operation, Registration, RegistryFault};
+use zonai_limit_sqlite::SqliteStore;
+use zonai_policy::{Diagnostic, Fingerprint, Tables, nearest};
+
+/// Where policies come from, and which are in force.
+pub(crate) struct Policies {
+    folder: PathBuf,
+    shown: PathBuf,
+    tables: Tables,
+    /// Registered in code, for as long as the server runs.
+    code: Vec<Registration>,
+    shared: Vec<(Operation, Limit)>,
+    status: Mutex<Status>,
+    clock: Clock,
+}
+
+/// Which policies are in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    /// 1 at start, one more with each change that was taken.
+    pub(crate) version: u64,
+    /// Since when: epoch milliseconds.
+    pub(crate) since_ms: i64,
+    /// Why the newest change was not taken; empty where it was.
+    pub(crate) faults: Vec<Diagnostic>,
+    fingerprint: Fingerprint,
+}
+
+/// What was read, ready for the limiter.
+pub(crate) struct Read {
+    pub(crate) registrations: Vec<Registration>,
+    fingerprint: Fingerprint,
+}
+
+/// What came of a reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reload {
+    /// The folder says what it said.
+    Unchanged,
+    /// The new policies are in force.
+    Taken,
+    /// Something is wrong with it; the old ones stay.
+    Kept,
+}
+
+impl Policies {
+    /// Nothing is in force yet: [`Self::read`] is for the start.
+    pub(crate) fn new(
+        folder: PathBuf,
+        project: &std::path::Path,
+        tables: Tables,
+        code: Vec<Registration>,
+        shared: Vec<(Operation, Limit)>,
+        clock: Clock,
+    ) -> Self {
+        let shown = folder.strip_prefix(project).map_or_else(|_| folder.clone(), PathBuf::from);
+        let since_ms = clock.wall_ms();
+        let status = Status { version: 1, since_ms, faults: Vec::new(), fingerprint: Fingerprint::default() };
+        Self { folder, shown, tables, code, shared, status: Mutex::new(status), clock }
+    }
+
+    /// The folder that is read.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        &self.folder
+    }
+
+    /// Limits of the shared buckets.
+    pub(crate) fn shared(&self) -> Vec<(Operation, Limit)> {
+        self.shared.clone()
+    }
+
+    /// Reads the folder.
+    ///
+    /// # Errors
+    /// With every fault of its files.
+    pub(crate) fn read(&self) -> Result<Read, Vec<Diagnostic>> {
+        let reading = zonai_policy::read_folder_as(&self.folder, &self.shown, &self.tables);
+        if !reading.faults.is_empty() {
+            return Err(reading.faults);
+        }
+        let stated = reading
+            .registrations
+            .into_iter()
+            .map(|stated| Registration::stated(stated.kind, stated.limits));
+        Ok(Read {
+            registrations: stated.chain(self.code.iter().cloned()).collect(),
+            fingerprint: reading.fingerprint,
+        })
+    }
+
+    /// Notes what is in force at start.
+    pub(crate) fn started(&self, read_fingerprint: Fingerprint) {
+        self.status.lock().fingerprint = read_fingerprint;
+    }
+
+    /// Reads the folder again and takes what it says, all of it or nothing.
+    pub(crate) fn reload(&self, limiter: &Limiter, store: &SqliteStore) -> Reload {
+        let read = self.read();
+        let mut status = self.status.lock();
+        let faults = match read {
+            Ok(read) if read.fingerprint == status.fingerprint && status.faults.is_empty() => {
+                return Reload::Unchanged;
+            }
+            Ok(read) => match limiter.replace(read.registrations, self.shared.clone()) {
+                Ok(_changes) => {
+                    status.fingerprint = read.fingerprint;
+                    Vec::new()
+                }
+                Err(faults) => faults.iter().map(diagnose).collect(),
+            },
+            Err(faults) => faults,
+        };
+        if faults.is_empty() {
+            status.version += 1;
+            status.since_ms = self.clock.wall_ms();
+            status.faults.clear();
+            store.policies_changed();
+            tracing::info!(version = status.version, "rate limit policies changed");
+            say_misregistered(limiter);
+            return Reload::Taken;
+        }
+        for fault in &faults {
+            tracing::error!("{fault}");
+        }
+        tracing::warn!(version = status.version, "the changed rate limit policies were not taken; the ones before stay in force");
+        status.faults = faults;
+        Reload::Kept
+    }
+
+    /// How the folder looked when it was read last.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.status.lock().fingerprint
+    }
+
+    /// Which policies are in force.
+    pub(crate) fn status(&self) -> Status {
+        self.status.lock().clone()
+    }
+}
+
+impl Read {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+}
+
+/// Says for the operator what every check answers with 500.
+pub(crate) fn say_misregistered(limiter: &Limiter) {
+    for twice in limiter.misregistered() {
+        tracing::error!(
+            first = %twice.first,
+            second = %twice.second,
+            "{twice}: every rate limited request fails until one of the two is gone"
+        );
+    }
+}
+
+/// A fault that only the registry can see, with the nearest name.
+pub(crate) fn diagnose(fault: &RegistryFault) -> Diagnostic {
+    let help = match fault {
+        RegistryFault::UnknownTable { table, known, .. } | RegistryFault::NotAuth { table, known, .. } => {
+            nearest(table, known.iter().map(String::as_str)).map(str::to_owned)
+        }
+        RegistryFault::UnknownCustom { operation, known, .. } => {
+            nearest(operation, known.iter().map(String::as_str)).map(str::to_owned)
+        }
+        _ => None,
+    };
+    let message = match help {
+        Some(name) => format!("{fault}; did you mean `{name}`?"),
+        None => fault.to_string(),
+    };
+    Diagnostic::whole_file("rate limits", message)
+}
+

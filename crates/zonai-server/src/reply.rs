@@ -1,0 +1,116 @@
+//! What an answer is made of: whole JSON bodies, and bodies that stay open.
+//!
+//! Must never decide on a status: errors are mapped in [`crate::errors`], refusals are built by `zonai-http`.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+use serde_json::Value;
+
+use crate::connection::activity::InFlight;
+
+/// The body of an answer.
+pub(crate) struct Reply {
+    content: Content,
+    /// Held until the body was handed over, so that the connection is not taken for idle.
+    in_flight: Option<InFlight>,
+}
+
+enum Content {
+    Whole(Bytes),
+    Open(Pin<Box<dyn Messages>>),
+}
+
+/// Messages of a body that stays open; the end of the stream ends the body.
+pub(crate) trait Messages: Send {
+    /// The next message, or `None` at the end.
+    fn poll_message(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+}
+
+/// An answer.
+pub(crate) type Answer = Response<Reply>;
+
+impl Reply {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        Self {
+            content: Content::Whole(bytes),
+            in_flight: None,
+        }
+    }
+
+    pub(crate) fn open(messages: Pin<Box<dyn Messages>>) -> Self {
+        Self {
+            content: Content::Open(messages),
+            in_flight: None,
+        }
+    }
+
+    /// Keeps the connection busy for as long as the body lasts.
+    pub(crate) fn hold(&mut self, in_flight: InFlight) {
+        self.in_flight = Some(in_flight);
+    }
+}
+
+impl Body for Reply {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.get_mut().content {
+            Content::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Content::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Content::Open(messages) => messages
+                .as_mut()
+                .poll_message(cx)
+                .map(|message| message.map(|bytes| Ok(Frame::data(bytes)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.content, Content::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Content::Open(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// `{"data": …}`.
+pub(crate) fn data(value: &Value) -> Answer {
+    let mut bytes = Vec::with_capacity(128);
+    bytes.extend_from_slice(b"{\"data\":");
+    // Writing JSON to memory fails for no value that was read from JSON or SQLite.
+    if serde_json::to_writer(&mut bytes, value).is_err() {
+        return crate::errors::internal();
+    }
+    bytes.push(b'}');
+    json(StatusCode::OK, bytes.into())
+}
+
+/// 204.
+pub(crate) fn no_content() -> Answer {
+    let mut answer = Response::new(Reply::whole(Bytes::new()));
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    answer
+}
+
+/// A whole JSON body.
+pub(crate) fn json(status: StatusCode, body: Bytes) -> Answer {
+    let mut answer = Response::new(Reply::whole(body));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    answer
+}

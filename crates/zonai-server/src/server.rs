@@ -1,0 +1,126 @@
+//! From settings to a running server, and to its end.
+//!
+//! Must never leave a task or a thread behind: everything that starts here is joined by [`Running::stop`].
+
+mod background;
+mod start;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use zonai_clock::Clock;
+use zonai_limit::Registration;
+use zonai_policy::Diagnostic;
+
+use crate::admin::AdminSocket;
+use crate::listen::{self, ListenError};
+use crate::policies::Reload;
+use crate::settings::Settings;
+use crate::state::State;
+
+/// What an embedding program adds to the files of a project.
+#[derive(Default)]
+#[non_exhaustive]
+pub struct Additions {
+    /// Limits in code.
+    pub rate_limits: Vec<Registration>,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Something is wrong with the project's files; one line a fault.
+    #[error("{}", lines(.0))]
+    Faults(Vec<Diagnostic>),
+    /// An address cannot be listened on.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The database cannot be opened or brought up to date.
+    #[error("{0}")]
+    Data(String),
+}
+
+/// A running server. Dropping it without [`Running::stop`] leaves requests unanswered.
+pub struct Running {
+    state: Arc<State>,
+    addresses: Vec<SocketAddr>,
+    stop: CancellationToken,
+    accepting: Vec<JoinHandle<()>>,
+    background: background::Background,
+}
+
+impl Running {
+    /// Starts to serve. To be called on a multi-threaded tokio runtime.
+    ///
+    /// # Errors
+    /// When a file of the project does not pass, the database cannot be opened, or an address is taken.
+    pub async fn start(settings: Settings, additions: Additions, clock: Clock) -> Result<Self, StartError> {
+        let listeners = listen::bind_all(&settings.listen)?;
+        let addresses = listeners.iter().filter_map(listen::Listener::address).collect();
+        let warnings = start::warnings(&settings, &listeners);
+        let data = settings.paths.data.clone();
+        let state = Arc::new(start::state(settings, additions, clock).await?);
+        let admin = AdminSocket::bind(&data);
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        let stop = CancellationToken::new();
+        let background = background::Background::start(&state, &stop);
+        let mut accepting: Vec<_> = listeners
+            .into_iter()
+            .map(|listener| tokio::spawn(listen::accept(Arc::clone(&state), listener, stop.clone())))
+            .collect();
+        match admin {
+            Ok(admin) => accepting.push(tokio::spawn(admin.run(Arc::clone(&state), stop.clone()))),
+            Err(error) => tracing::warn!(%error, "no admin socket: `zonai limits` cannot speak to this server"),
+        }
+        Ok(Self { state, addresses, stop, accepting, background })
+    }
+
+    /// The TCP addresses that are listened on, with the ports that the system chose.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Reads the policy folder again, as the watcher does by itself.
+    pub fn reload(&self) -> bool {
+        self.state.policies.reload(&self.state.gate.limiter, &self.state.store) != Reload::Kept
+    }
+
+    /// Stops: no new connection, what runs is finished (at most `stop_grace`), counters are written. `true` where
+    /// nothing was cut off.
+    pub async fn stop(self) -> bool {
+        self.stop.cancel();
+        for task in self.accepting {
+            let _ = task.await;
+        }
+        self.state.tasks.close();
+        let grace = self.state.bounds.stop_grace;
+        let finished = tokio::time::timeout(grace, self.state.tasks.wait()).await.is_ok();
+        if !finished {
+            tracing::warn!(seconds = grace.as_secs(), "some requests did not finish in time and were cut off");
+        }
+        self.background.stop().await;
+        let (store, data) = (Arc::clone(&self.state.store), self.state.data.clone());
+        let closed = tokio::task::spawn_blocking(move || {
+            data.engine().close();
+            store.close()
+        });
+        match tokio::time::timeout(grace.max(Duration::from_secs(5)), closed).await {
+            Ok(Ok(report)) if report.unwritten == 0 => finished,
+            _ => {
+                tracing::error!("some rate limit counters could not be written");
+                false
+            }
+        }
+    }
+}
+
+fn lines(faults: &[Diagnostic]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,174 @@
+//! From settings to the state of a running server.
+//!
+//! Must never leave a half-started server: what fails here is undone by being dropped.
+
+use std::sync::Arc;
+
+use tokio_util::task::TaskTracker;
+use zonai_clock::Clock;
+use zonai_data::{Database, DatabaseOptions, EngineOptions};
+use zonai_limit::{Client, Counters, Limiter};
+use zonai_limit_sqlite::SqliteStore;
+
+use super::{Additions, StartError};
+use crate::body::Held;
+use crate::connection::activity::Watch;
+use crate::cors::Origins;
+use crate::gate::Gate;
+use crate::listen::Listener;
+use crate::names::Names;
+use crate::policies::{self, Policies};
+use crate::project;
+use crate::self_check::SelfCheck;
+use crate::settings::{Bounds, Settings};
+use crate::state::State;
+use crate::telemetry::Telemetry;
+
+/// Makes the state: schema, rules, policies, counters.
+pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock) -> Result<State, StartError> {
+    let (settings, data, clock) = tokio::task::spawn_blocking(move || {
+        open_data(&settings, &clock).map(|data| (settings, data, clock))
+    })
+    .await
+    .map_err(|error| StartError::Data(error.to_string()))??;
+    let paths = &settings.paths;
+    let tables: Vec<&str> = data.schema().tables().map(|table| table.name.as_str()).collect();
+    let mut faults = Vec::new();
+    match project::rules::read(&paths.rules, &paths.project, &tables) {
+        Ok(rules) => data.set_rights(Box::new(rules)),
+        Err(found) => faults.extend(found),
+    }
+    let known = project::known(tables.into_iter(), &settings.app.tables, &Default::default());
+    let policies = Policies::new(
+        paths.rate_limit.clone(),
+        &paths.project,
+        project::policy_tables(&known),
+        additions.rate_limits,
+        settings.rate_limit.shared.clone(),
+        clock.clone(),
+    );
+    let counters = Arc::new(Counters::with_prefix(
+        settings.rate_limit.max_counters,
+        settings.rate_limit.ipv6_prefix,
+    ));
+    let limiter = match policies.read() {
+        Ok(read) => {
+            policies.started(read.fingerprint());
+            match Limiter::new(Arc::clone(&counters), known, read.registrations, policies.shared()) {
+                Ok((limiter, internal)) => Some((limiter, internal)),
+                Err(found) => {
+                    faults.extend(found.iter().map(policies::diagnose));
+                    None
+                }
+            }
+        }
+        Err(found) => {
+            faults.extend(found);
+            None
+        }
+    };
+    let Some((limiter, _internal)) = limiter.filter(|_| faults.is_empty()) else {
+        return Err(StartError::Faults(faults));
+    };
+    let limiter = Arc::new(limiter);
+    policies::say_misregistered(&limiter);
+    let store = SqliteStore::open(
+        &paths.data.join(zonai_limit_sqlite::FILE_NAME),
+        Arc::clone(&counters),
+        Arc::new(Names(Arc::clone(&limiter))),
+        clock.clone(),
+        zonai_limit_sqlite::Options::default(),
+    );
+    let gate = gate(&settings, limiter, counters);
+    Ok(State {
+        bounds: settings.bounds,
+        origins: Origins::new(settings.app.cors_origins.as_deref()),
+        bodies: Held::new(&settings.bounds),
+        watch: Watch::new(settings.bounds, clock.now()),
+        self_check: SelfCheck::new(gate.trusted_proxy.is_some()),
+        telemetry: Telemetry::new(),
+        tasks: TaskTracker::new(),
+        started_ms: clock.wall_ms(),
+        draft_headers: settings.rate_limit.draft_headers,
+        store: Arc::new(store),
+        gate,
+        policies,
+        data,
+        clock,
+    })
+}
+
+/// What decides before a request is admitted.
+pub(crate) fn gate(settings: &Settings, limiter: Arc<Limiter>, counters: Arc<Counters>) -> Gate {
+    let ids = |admin: bool| {
+        settings
+            .app
+            .tables
+            .iter()
+            .filter(|(_, table)| if admin { table.admin } else { table.has_accounts() })
+            .filter_map(|(name, _)| limiter.table(name))
+            .collect()
+    };
+    Gate {
+        auth_tables: ids(false),
+        admin_tables: ids(true),
+        trusted_proxy: settings.app.trusted_proxy.clone(),
+        ipv6_prefix: settings.rate_limit.ipv6_prefix,
+        exempt: settings.rate_limit.exempt.clone(),
+        limiter,
+        counters,
+    }
+}
+
+fn open_data(settings: &Settings, clock: &Clock) -> Result<Database, StartError> {
+    std::fs::create_dir_all(&settings.paths.data).map_err(|error| {
+        StartError::Data(format!("cannot make the data folder `{}`: {error}", settings.paths.data.display()))
+    })?;
+    Database::open(DatabaseOptions {
+        path: settings.paths.data.join("zonai.sqlite"),
+        schemas: settings.paths.schemas.clone(),
+        tables: project::table_options(settings),
+        engine: engine_options(&settings.bounds),
+        clock: clock.clone(),
+        hash_password: None,
+    })
+    .map_err(|error| data_fault(&error, settings))
+}
+
+fn engine_options(bounds: &Bounds) -> EngineOptions {
+    EngineOptions { write_queue: bounds.write_queue, reads: bounds.reads, ..EngineOptions::default() }
+}
+
+fn data_fault(error: &zonai_data::StartError, _settings: &Settings) -> StartError {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    StartError::Data(text)
+}
+
+/// What an operator should look at, though the server starts.
+pub(super) fn warnings(settings: &Settings, listeners: &[Listener]) -> Vec<String> {
+    let addresses: Vec<_> = listeners.iter().filter_map(Listener::address).collect();
+    let mut warnings: Vec<String> = match &settings.app.trusted_proxy {
+        Some(trusted) => trusted.warnings(&addresses).iter().map(ToString::to_string).collect(),
+        None => Vec::new(),
+    };
+    let unix = listeners.len() > addresses.len();
+    let header = settings.app.trusted_proxy.as_ref().is_some_and(|trusted| !trusted.headers().is_empty());
+    if unix && !header {
+        warnings.push(format!(
+            "a Unix socket has no client addresses and no trusted header is configured: all its requests share one \
+             counter per table and operation (client `{}`); set `app.trustedProxy`",
+            Client::Local
+        ));
+    }
+    warnings
+}
+

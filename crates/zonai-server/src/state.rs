@@ -1,0 +1,48 @@
+//! What every request may reach: one value, made at start, shared by all connections.
+//!
+//! Must never hold anything that a caller can make grow.
+
+use std::sync::Arc;
+
+use tokio_util::task::TaskTracker;
+use zonai_clock::Clock;
+use zonai_limit::Admitted;
+use zonai_limit_sqlite::SqliteStore;
+
+use crate::body::Held;
+use crate::connection::activity::Watch;
+use crate::cors::Origins;
+use crate::gate::Gate;
+use crate::policies::Policies;
+use crate::self_check::SelfCheck;
+use crate::settings::Bounds;
+use crate::telemetry::Telemetry;
+
+/// The running server.
+pub(crate) struct State {
+    pub(crate) bounds: Bounds,
+    pub(crate) clock: Clock,
+    /// What decides before a request is admitted.
+    pub(crate) gate: Gate,
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) policies: Policies,
+    pub(crate) data: zonai_data::Database,
+    pub(crate) draft_headers: bool,
+    pub(crate) origins: Origins,
+    pub(crate) bodies: Arc<Held>,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) self_check: SelfCheck,
+    pub(crate) telemetry: Telemetry,
+    /// Everything that runs beside the accept loops; joined at the end.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) started_ms: i64,
+}
+
+impl State {
+    /// Counts what an observed or exempt limit would have refused.
+    pub(crate) fn note_admitted(&self, admitted: &Admitted) {
+        if admitted.would_refuse().is_some() {
+            self.telemetry.would_refuse.inc();
+        }
+    }
+}

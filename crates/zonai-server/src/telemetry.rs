@@ -1,0 +1,94 @@
+//! What the operator can count: one metric series a fact, never one a client or a name that callers invent.
+//!
+//! Must never log per request: a refusal costs a counter, not a line.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use http::StatusCode;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+use zonai_limit::{Client, Refusal};
+
+use crate::top::Top;
+
+/// The server's metrics.
+#[derive(Debug)]
+pub(crate) struct Telemetry {
+    registry: Registry,
+    by_class: [Counter<u64, AtomicU64>; 6],
+    pub(crate) proxy_headers_refused: Counter,
+    pub(crate) connections_refused: Counter,
+    pub(crate) would_refuse: Counter,
+    refused: Family<RefusedLabels, Counter>,
+    /// Who is refused now, for `zonai limits top`.
+    pub(crate) top: Top,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ClassLabels {
+    class: &'static str,
+}
+
+/// Tables and operations of the schema: a bounded set.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RefusedLabels {
+    collection: Arc<str>,
+    operation: &'static str,
+}
+
+impl Telemetry {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("zonai");
+        let answers: Family<ClassLabels, Counter<u64, AtomicU64>> = Family::default();
+        registry.register("answers", "Answers, by class of their status", answers.clone());
+        let by_class = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"]
+            .map(|class| answers.get_or_create(&ClassLabels { class }).clone());
+        let refused = Family::default();
+        registry.register("refused", "Requests over their limit (429), by bucket and operation", refused.clone());
+        let counter = |registry: &mut Registry, name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        Self {
+            by_class,
+            proxy_headers_refused: counter(&mut registry, "proxy_headers_refused", "Connections closed because their PROXY header was none"),
+            connections_refused: counter(&mut registry, "connections_refused", "Connections closed because all places were taken"),
+            would_refuse: counter(&mut registry, "would_refuse", "Requests that an observed or exempt limit would have refused"),
+            refused,
+            registry,
+            top: Top::default(),
+        }
+    }
+
+    pub(crate) fn answered(&self, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100);
+        if let Some(counter) = self.by_class.get(class).or(self.by_class.first()) {
+            counter.inc();
+        }
+    }
+
+    pub(crate) fn refused(&self, client: Client, refusal: &Refusal) {
+        let labels = RefusedLabels {
+            collection: Arc::clone(&refusal.collection),
+            operation: refusal.operation.name(),
+        };
+        self.refused.get_or_create(&labels).inc();
+        self.top.note(client, refusal);
+    }
+
+    /// The text of `/metrics`, with `gauges` (name, help, value) that are read now.
+    pub(crate) fn text(&self, gauges: &[(&str, &str, u64)]) -> String {
+        use std::fmt::Write;
+        let mut text = String::new();
+        for (name, help, value) in gauges {
+            let _ = writeln!(text, "# HELP zonai_{name} {help}.\n# TYPE zonai_{name} gauge\nzonai_{name} {value}");
+        }
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}

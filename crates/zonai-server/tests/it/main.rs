@@ -1,0 +1,37 @@
+//! The server as its callers meet it: whole requests over real sockets, under a clock that is set by hand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod bodies;
+mod concurrency;
+mod counting;
+mod refusal;
+mod stop;
+
+use serde_json::{Value, json};
+use zonai_test::{Client, Reply};
+
+/// The limit that applies without configuration.
+const DEFAULT: usize = 100;
+
+/// `GET /db/list` of a table.
+async fn list(client: &Client, table: &str) -> Reply {
+    client.get("/db/list", &json!({"table": table})).await
+}
+
+/// Uses up a counter: `count` requests that are all counted, whatever they are answered with.
+async fn use_up(client: &Client, method: &str, path: &str, body: &Value, count: usize) {
+    for number in 1..=count {
+        let reply = send(client, method, path, body).await;
+        assert_ne!(reply.status, 429, "request {number} of {method} {path}: {}", reply.text());
+    }
+}
+
+/// A request with its payload where the route wants it.
+async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Reply {
+    if matches!(method, "GET" | "HEAD") {
+        client.send(method, &zonai_test::target(path, body), None).await
+    } else {
+        client.json(method, path, body).await
+    }
+}
