@@ -1,68 +1,42 @@
-//! Any hyper service behind the limiter: 5 uploads a minute for each client. Try `curl -i localhost:3000` six times.
-use std::{convert::Infallible, error::Error, net::Ipv4Addr, sync::Arc};
+//! Any hyper service behind the limiter, 100 uploads a minute for each client. The last answer of this is a 429:
+//! `for n in $(seq 101); do curl -i localhost:3000; done`
+use std::{convert::Infallible, error::Error, sync::Arc};
 
-use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tower::{ServiceBuilder, service_fn};
 use zonai_clock::Clock;
 use zonai_http::{RateLimitLayer, Target, find_client};
-use zonai_limit::{
-    Bucket, Counters, CustomNames, Ipv6Prefix, Known, KnownTable, Limiter, Operation,
-};
-use zonai_limit::{RateLimitPolicy, Registration, TableRateLimits};
-
-struct Uploads;
-
-impl TableRateLimits for Uploads {
-    const TABLE: &'static str = "uploads";
-    const CONSTANT: bool = true;
-
-    async fn create_policy(&self) -> Option<RateLimitPolicy> {
-        Some(RateLimitPolicy::per_minute(5))
-    }
-}
+use zonai_limit::{Bucket, Counters, CustomNames, Ipv6Prefix};
+use zonai_limit::{Known, KnownTable, Limiter, Operation};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let uploads = KnownTable {
-        name: "uploads".into(),
+    let (name, custom) = ("uploads".to_owned(), CustomNames::Unvalidated);
+    let tables = vec![KnownTable {
+        name,
         auth: false,
-        custom: CustomNames::Registered(vec![]),
-    };
-    let known = Known {
-        tables: vec![uploads],
-    };
+        custom,
+    }];
     let counters = Arc::new(Counters::new(100_000));
-    let limiter = Limiter::new(counters, known, vec![Registration::table(Uploads)], vec![]);
+    let limiter = Limiter::new(counters, Known { tables }, vec![], vec![]);
     let limiter = Arc::new(limiter.map_err(|faults| format!("{faults:?}"))?.0);
-    let bucket = Bucket::Table(limiter.table("uploads").ok_or("no such table")?);
-    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 3000)).await?;
+    let bucket = Bucket::Table(limiter.table("uploads").ok_or("no table")?);
+    let clock = Clock::system();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
     loop {
         let (stream, peer) = listener.accept().await?;
-        let client = find_client(
-            Some(peer.ip()),
-            &HeaderMap::new(),
-            None,
-            Ipv6Prefix::DEFAULT,
-        )
-        .client;
+        let (headers, prefix) = (HeaderMap::new(), Ipv6Prefix::DEFAULT);
+        let client = find_client(Some(peer.ip()), &headers, None, prefix).client;
         let target =
             move |_: &Request<Incoming>| Some(Target::new(client, bucket, Operation::Create));
+        let guard = RateLimitLayer::new(limiter.clone(), clock.clone(), target);
+        let stored = async |_| Ok::<_, Infallible>(Response::new("stored\n".to_owned()));
         let guarded = ServiceBuilder::new()
-            .layer(RateLimitLayer::new(
-                Arc::clone(&limiter),
-                Clock::system(),
-                target,
-            ))
-            .service(service_fn(async |_| {
-                Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("stored\n")))
-            }));
-        tokio::spawn(
-            http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(guarded)),
-        );
+            .layer(guard)
+            .service(service_fn(stored));
+        let guarded = TowerToHyperService::new(guarded);
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), guarded));
     }
 }
