@@ -2,6 +2,8 @@
 //!
 //! A handler takes a [`Passed`], which holds the limiter's `Admitted`. Must never hold SQL or count.
 
+mod admin;
+mod auth;
 mod data;
 pub(crate) mod health;
 mod rate_limit;
@@ -16,7 +18,9 @@ pub(crate) async fn answer(passed: Passed<'_>, to: To) -> Answer {
     match to {
         To::Data(data, table) => data::answer(passed, data, table).await,
         To::Nowhere(nowhere) => errors::answer(&why(nowhere, passed.payload)),
-        To::Stream(..) | To::Custom { .. } | To::Auth(..) | To::Admin(..) => {
+        To::Auth(route, _table) => auth::answer(passed, route).await,
+        To::Admin(route) => admin::answer(passed, route).await,
+        To::Stream(..) | To::Custom { .. } => {
             errors::answer(&Fault::NotFound)
         }
     }

@@ -3,6 +3,7 @@
 //! The order of a request is fixed: client, route, limiter, rules, SQL, answer. Must never read a file of the
 //! project's settings (the crate `zonai` does), and never hold SQL.
 
+mod accounts;
 pub mod admin;
 mod body;
 mod connection;

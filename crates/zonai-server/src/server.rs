@@ -106,6 +106,7 @@ impl Running {
             tracing::warn!(seconds = grace.as_secs(), "some requests did not finish in time and were cut off");
         }
         self.background.stop().await;
+        self.state.auth.close(grace).await;
         let (store, data) = (Arc::clone(&self.state.store), self.state.data.clone());
         let closed = tokio::task::spawn_blocking(move || {
             data.engine().close();

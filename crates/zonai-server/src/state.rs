@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 use zonai_clock::Clock;
-use zonai_limit::Admitted;
+use zonai_limit::{Admitted, Internal};
 use zonai_limit_sqlite::SqliteStore;
 
 use crate::body::Held;
@@ -27,6 +27,9 @@ pub(crate) struct State {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) policies: Policies,
     pub(crate) data: zonai_data::Database,
+    pub(crate) auth: zonai_auth::Auth,
+    /// Of jobs and hooks, which no request made.
+    pub(crate) internal: Arc<Internal>,
     pub(crate) draft_headers: bool,
     pub(crate) origins: Origins,
     pub(crate) bodies: Arc<Held>,

@@ -6,6 +6,7 @@ use zonai_data::{Caller, DataError, Json, Payload};
 use zonai_limit::TableId;
 
 use super::rate_limit;
+use crate::accounts;
 use crate::errors;
 use crate::project::RATE_LIMIT_TABLE;
 use crate::reply::{self, Answer};
@@ -18,7 +19,10 @@ pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> An
         Ok(payload) => payload,
         Err(error) => return errors::data(&error.into()),
     };
-    let caller = Caller::Anonymous;
+    let caller = match accounts::caller(&passed.state.auth, &passed.admitted, &passed.parts.headers) {
+        Ok(caller) => caller,
+        Err(error) => return errors::auth(&error),
+    };
     if Some(table) == passed.state.gate.limiter.table(RATE_LIMIT_TABLE) {
         return match rate_limit::answer(passed.state, data, &caller, &payload).await {
             Ok(Some(value)) => reply::data(&value),

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
+use zonai_auth::{Auth, AuthParts, Hasher};
 use zonai_clock::Clock;
 use zonai_data::{Database, DatabaseOptions, EngineOptions};
-use zonai_limit::{Client, Counters, Limiter};
+use zonai_limit::{Client, Counters, Internal, Limiter};
 use zonai_limit_sqlite::SqliteStore;
 
 use super::{Additions, StartError};
+use crate::accounts::{self, OpenToAll, PasswordColumns};
 use crate::body::Held;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
@@ -26,8 +28,12 @@ use crate::telemetry::Telemetry;
 
 /// Makes the state: schema, rules, policies, counters.
 pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock) -> Result<State, StartError> {
+    let hasher = Hasher::start(&settings.secrets, None)
+        .map_err(|error| StartError::Data(format!("cannot start the threads that hash passwords: {error}")))?;
+    let hasher = Arc::new(hasher);
+    let passwords = Arc::new(PasswordColumns(Arc::clone(&hasher)));
     let (settings, data, clock) = tokio::task::spawn_blocking(move || {
-        open_data(&settings, &clock).map(|data| (settings, data, clock))
+        open_data(&settings, &clock, passwords).map(|data| (settings, data, clock))
     })
     .await
     .map_err(|error| StartError::Data(error.to_string()))??;
@@ -67,7 +73,7 @@ pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock
             None
         }
     };
-    let Some((limiter, _internal)) = limiter.filter(|_| faults.is_empty()) else {
+    let Some((limiter, internal)) = limiter.filter(|_| faults.is_empty()) else {
         return Err(StartError::Faults(faults));
     };
     let limiter = Arc::new(limiter);
@@ -80,6 +86,8 @@ pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock
         zonai_limit_sqlite::Options::default(),
     );
     let gate = gate(&settings, limiter, counters);
+    let internal = Arc::new(internal);
+    let auth = accounts(&settings, &data, hasher, Arc::clone(&internal), &clock).await?;
     Ok(State {
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
@@ -94,8 +102,30 @@ pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock
         gate,
         policies,
         data,
+        auth,
+        internal,
         clock,
     })
+}
+
+async fn accounts(
+    settings: &Settings,
+    data: &Database,
+    hasher: Arc<Hasher>,
+    internal: Arc<Internal>,
+    clock: &Clock,
+) -> Result<Auth, StartError> {
+    let parts = AuthParts {
+        engine: data.engine().clone(),
+        internal,
+        clock: clock.clone(),
+        hasher,
+        gate: Arc::new(OpenToAll),
+    };
+    let told = accounts::settings(settings).map_err(|error| StartError::Data(error.to_string()))?;
+    Auth::start(parts, data.schema(), &settings.secrets, told)
+        .await
+        .map_err(|error| StartError::Data(error.to_string()))
 }
 
 /// What decides before a request is admitted.
@@ -120,7 +150,7 @@ pub(crate) fn gate(settings: &Settings, limiter: Arc<Limiter>, counters: Arc<Cou
     }
 }
 
-fn open_data(settings: &Settings, clock: &Clock) -> Result<Database, StartError> {
+fn open_data(settings: &Settings, clock: &Clock, passwords: Arc<PasswordColumns>) -> Result<Database, StartError> {
     std::fs::create_dir_all(&settings.paths.data).map_err(|error| {
         StartError::Data(format!("cannot make the data folder `{}`: {error}", settings.paths.data.display()))
     })?;
@@ -130,7 +160,7 @@ fn open_data(settings: &Settings, clock: &Clock) -> Result<Database, StartError>
         tables: project::table_options(settings),
         engine: engine_options(&settings.bounds),
         clock: clock.clone(),
-        hash_password: None,
+        hash_password: Some(passwords),
     })
     .map_err(|error| data_fault(&error, settings))
 }

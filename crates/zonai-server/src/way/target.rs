@@ -10,9 +10,6 @@ use zonai_limit::{Bucket, CustomBucket, CustomId, Operation, Shared, TableId};
 use crate::route::{Admin, Auth, Data, Route};
 use crate::gate::Gate;
 
-/// The table of an auth route whose payload names none.
-pub(crate) const DEFAULT_TABLE: &str = "users";
-
 /// What a request is counted as.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -164,7 +161,7 @@ fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
         Some(Field::Text(name)) => gate.limiter.table(name),
         // Only a payload that was read to its end can have left the table out.
         Some(Field::Missing) if !payload.is_some_and(Scanner::is_broken) => {
-            gate.limiter.table(DEFAULT_TABLE)
+            gate.limiter.table(zonai_auth::requests::DEFAULT_TABLE)
         }
         _ => None,
     };

@@ -1,0 +1,104 @@
+//! Accounts as the way of a request needs them: who asks, and what joins accounts, rules and data.
+//!
+//! Must never hash or mail: `zonai-auth` does.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::{HeaderMap, header};
+use rusqlite::Connection;
+use zonai_auth::{
+    Auth, AuthAsk, AuthError, AuthGate, AuthSettings, Hasher, MailTransport, Password, TableSetup, Templates,
+    parse_bearer,
+};
+use zonai_data::{Caller, DataError, HashPassword, User};
+use zonai_limit::{Admitted, Client};
+
+use crate::settings::{AuthMethod, Settings};
+
+/// The text of a token that came with a request; `None` without one.
+pub(crate) fn token(headers: &HeaderMap) -> Result<Option<&str>, AuthError> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    match parse_bearer(value.as_bytes()) {
+        Some(token) => Ok(Some(token)),
+        None => Err(AuthError::Unauthorized("Invalid or expired token")),
+    }
+}
+
+/// Who asks, looked up; anonymous without a token.
+///
+/// # Errors
+/// 401 for a token that is not good.
+pub(crate) fn caller(auth: &Auth, admitted: &Admitted, headers: &HeaderMap) -> Result<Caller, AuthError> {
+    match token(headers)? {
+        None => Ok(Caller::Anonymous),
+        Some(token) => auth.authenticate(admitted, token).map(|found| as_data(&found)),
+    }
+}
+
+/// A signed-in caller as the rules see it.
+pub(crate) fn as_data(caller: &zonai_auth::Caller) -> Caller {
+    let user = Arc::new(User {
+        id: caller.user_id.to_value(),
+        table: caller.table.clone(),
+        claims: caller.claims.clone(),
+        row: caller.user.clone(),
+    });
+    if caller.admin { Caller::Admin(Some(user)) } else { Caller::User(user) }
+}
+
+/// What accounts are told at start.
+///
+/// # Errors
+/// When a mail template is no good.
+pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::TemplateError> {
+    let tables = settings.app.tables.iter().filter(|(_, table)| table.has_accounts()).map(|(name, table)| {
+        let has = |method| table.auth.contains(&method);
+        TableSetup {
+            name: name.clone(),
+            // A table of admins without `auth` signs in with passwords.
+            password: has(AuthMethod::Password) || table.auth.is_empty(),
+            otp: has(AuthMethod::Otp),
+            magic_link: has(AuthMethod::MagicLink),
+            admin: table.admin,
+        }
+    });
+    let mail = match &settings.app.mail {
+        Some(mail) => Some(MailTransport::Smtp(mail.clone())),
+        None => settings.app.dev_mail.then_some(MailTransport::Log),
+    };
+    let folder = settings.paths.email_templates.is_dir().then_some(settings.paths.email_templates.as_path());
+    Ok(AuthSettings {
+        app_name: settings.app.name.clone(),
+        base_url: settings.app.base_url.clone(),
+        session: settings.app.jwt_expires_in,
+        tables: tables.collect(),
+        mail,
+        templates: Templates::load(folder)?,
+    })
+}
+
+/// Hashes passwords that are written through `/db`.
+pub(crate) struct PasswordColumns(pub(crate) Arc<Hasher>);
+
+impl HashPassword for PasswordColumns {
+    fn hash<'a>(&'a self, plain: &'a str) -> Pin<Box<dyn Future<Output = Result<String, DataError>> + Send + 'a>> {
+        Box::pin(async move {
+            let password = Password::chosen(plain).map_err(|error| DataError::BadRequest(error.to_string()))?;
+            self.0.hash(Client::Local, password).await.map_err(|error| match error {
+                AuthError::Busy(_) => DataError::BusyWriting,
+                _ => DataError::Internal,
+            })
+        })
+    }
+}
+
+/// Every account may sign up, sign in and reset its password, unless a rule says otherwise.
+pub(crate) struct OpenToAll;
+
+impl AuthGate for OpenToAll {
+    fn allows(&self, _connection: &Connection, _ask: &AuthAsk<'_>) -> Result<bool, AuthError> {
+        Ok(true)
+    }
+}
