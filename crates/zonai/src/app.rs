@@ -7,10 +7,16 @@ mod set;
 
 use std::path::Path;
 
+use zonai_clock::Clock;
+use zonai_limit::{AuthTableRateLimits, Registration, TableRateLimits};
 use zonai_server::settings::{Listen, Settings};
 
+pub use run::Server;
+
+use crate::config::Draft;
+use crate::files::Files;
 use crate::project::Project;
-use crate::{Error, Result};
+use crate::{Diagnostic, Error, Result};
 
 /// A project that is about to be served.
 ///
@@ -28,6 +34,8 @@ pub struct App {
     project: Project,
     /// The first setting in code that was wrong; told when the settings are needed, so that calls can be chained.
     wrong: Option<Error>,
+    /// Limits in code.
+    rate_limits: Vec<Registration>,
 }
 
 impl App {
@@ -36,7 +44,24 @@ impl App {
     /// # Errors
     /// When the folder is no project, or with every fault of what was read.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
-        Ok(Self { project: Project::open(folder.as_ref())?, wrong: None })
+        Ok(Self {
+            project: Project::open(folder.as_ref())?,
+            wrong: None,
+            rate_limits: Vec::new(),
+        })
+    }
+
+    /// The limits of one table's `/db` traffic. A table has one registration: a second one, here or in a policy
+    /// file, makes every check fail until one of the two is taken away.
+    pub fn rate_limits(mut self, limits: impl TableRateLimits) -> Self {
+        self.rate_limits.push(Registration::table(limits));
+        self
+    }
+
+    /// The limits of one auth table's auth routes; its `/db` traffic has [`App::rate_limits`].
+    pub fn auth_rate_limits(mut self, limits: impl AuthTableRateLimits) -> Self {
+        self.rate_limits.push(Registration::auth(limits));
+        self
     }
 
     /// The settings that the server would have. Makes the secrets of a developer's machine where they are missing.
@@ -47,13 +72,24 @@ impl App {
         Ok(self.resolve()?.settings)
     }
 
-    /// What is wrong with the secrets, as far as that shows without making any.
-    pub(crate) fn check_secrets(&self) -> Option<crate::Diagnostic> {
-        self.project.check_secrets()
+    /// Everything that is wrong with the files of the project: schema, rules, policies, secrets. Writes nothing.
+    #[must_use]
+    pub fn check(&self, clock: &Clock) -> Vec<Diagnostic> {
+        let files = self.files(clock);
+        let twice = files.twice();
+        let mut faults = files.faults;
+        faults.extend(twice);
+        faults.extend(self.project.check_secrets());
+        faults
+    }
+
+    /// What the files of the project say.
+    pub(crate) fn files(&self, clock: &Clock) -> Files {
+        Files::read(&self.project.draft, &self.rate_limits, clock)
     }
 
     /// What the project says so far.
-    pub(crate) fn draft(&self) -> &crate::config::Draft {
+    pub(crate) fn draft(&self) -> &Draft {
         &self.project.draft
     }
 

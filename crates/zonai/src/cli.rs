@@ -5,10 +5,13 @@
 
 mod args;
 mod check;
+mod db;
 mod init;
+mod limits;
 mod logging;
 mod output;
 mod serve;
+mod socket;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -42,7 +45,17 @@ fn dispatch(command: Command) -> crate::Result<ExitCode> {
         Command::Init(arguments) => init::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Limits { command } => limits::run(&command),
+        Command::Db { command } => db::run(&command),
     }
+}
+
+/// A runtime for one short piece of work.
+fn runtime() -> crate::Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    built.map_err(|error| crate::Error::Server(format!("cannot start: {error}")))
 }
 
 /// The definition of the command line, for the tests of its help texts.

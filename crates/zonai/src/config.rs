@@ -76,7 +76,11 @@ impl Draft {
             draft.fill(&map, &mut faults);
         }
         draft.source = Some(source.clone());
-        if faults.is_empty() { Ok(draft) } else { Err(faults.into_list()) }
+        if faults.is_empty() {
+            Ok(draft)
+        } else {
+            Err(faults.into_list())
+        }
     }
 
     fn fill(&mut self, map: &Map, faults: &mut Faults<'_>) {
@@ -86,7 +90,13 @@ impl Draft {
         if let Some(entry) = map.get("version")
             && entry.value.as_scalar().is_none()
         {
-            faults.at(entry.value.span, format!("`version` must be a number or a text, not {}", entry.value.describe()));
+            faults.at(
+                entry.value.span,
+                format!(
+                    "`version` must be a number or a text, not {}",
+                    entry.value.describe()
+                ),
+            );
         }
         let mut each = |key: &str, read: &mut dyn FnMut(&Map, &mut Faults<'_>)| {
             if let Some(entry) = map.get(key)
@@ -95,9 +105,13 @@ impl Draft {
                 read(&map, faults);
             }
         };
-        each("rateLimit", &mut |map, faults| rate_limit::fill(&mut self.rate_limit, map, faults));
+        each("rateLimit", &mut |map, faults| {
+            rate_limit::fill(&mut self.rate_limit, map, faults)
+        });
         each("app", &mut |map, faults| self.app.fill(map, faults));
-        each("server", &mut |map, faults| server::fill(&mut self.bounds, map, faults));
+        each("server", &mut |map, faults| {
+            server::fill(&mut self.bounds, map, faults)
+        });
     }
 
     fn fill_paths(&mut self, map: &Map, faults: &mut Faults<'_>) {
@@ -129,20 +143,35 @@ impl Draft {
             }
         }
         if let Some(entry) = map.get("port") {
-            self.port = entry.value.expect_int("`port`", 0..=u16::MAX, faults).unwrap_or(self.port);
+            self.port = entry
+                .value
+                .expect_int("`port`", 0..=u16::MAX, faults)
+                .unwrap_or(self.port);
         }
-        let Some(entry) = map.get("listen") else { return };
+        let Some(entry) = map.get("listen") else {
+            return;
+        };
         if let Some(other) = map.get("host").or_else(|| map.get("port")) {
-            let message = format!("`{}` and `listen` both say where to listen; keep one of them", other.key);
+            let message = format!(
+                "`{}` and `listen` both say where to listen; keep one of them",
+                other.key
+            );
             faults.at(other.key_span, message);
         }
-        let Some(items) = entry.value.expect_seq("`listen`", faults) else { return };
+        let Some(items) = entry.value.expect_seq("`listen`", faults) else {
+            return;
+        };
         if items.is_empty() {
-            faults.at(entry.value.span, "`listen` is empty: a server needs an address; leave the key out for localhost");
+            faults.at(
+                entry.value.span,
+                "`listen` is empty: a server needs an address; leave the key out for localhost",
+            );
         }
         let mut all = Vec::new();
         for item in items {
-            let Some(text) = item.expect_str("an entry of `listen`", faults) else { continue };
+            let Some(text) = item.expect_str("an entry of `listen`", faults) else {
+                continue;
+            };
             match listen::listen(text) {
                 Ok(addresses) => all.extend(addresses),
                 Err(message) => faults.at(item.span, message),
@@ -154,8 +183,14 @@ impl Draft {
 
 /// The path of a file as it is shown: relative to the current folder where it lies below it.
 pub(crate) fn shown(path: &Path) -> String {
-    let below = std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
-    below.filter(|short| !short.as_os_str().is_empty()).unwrap_or_else(|| path.to_path_buf()).display().to_string()
+    let below = std::env::current_dir()
+        .ok()
+        .and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
+    below
+        .filter(|short| !short.as_os_str().is_empty())
+        .unwrap_or_else(|| path.to_path_buf())
+        .display()
+        .to_string()
 }
 
 /// A folder as it is written, from the folder of the file.
@@ -163,7 +198,9 @@ pub(crate) fn folder(project: &Path, text: &str) -> Result<PathBuf, &'static str
     match text {
         "" => Err("is empty; leave the key out for the default"),
         text if text.contains('\0') => Err("holds a character that no path can have"),
-        text if text.starts_with("~/") => Err("begins with `~`, which only a shell understands; write the whole path"),
+        text if text.starts_with("~/") => {
+            Err("begins with `~`, which only a shell understands; write the whole path")
+        }
         text => Ok(project.join(text.strip_prefix("./").unwrap_or(text))),
     }
 }
@@ -195,5 +232,8 @@ fn flag(map: &Map, key: &str, target: &mut bool, faults: &mut Faults<'_>) {
 fn texts<'n>(node: &'n Node, what: &str, faults: &mut Faults<'_>) -> Vec<(&'n str, Span)> {
     let items = node.expect_seq(what, faults).unwrap_or_default();
     let entry = format!("an entry of {what}");
-    items.iter().filter_map(|item| Some((item.expect_str(&entry, faults)?, item.span))).collect()
+    items
+        .iter()
+        .filter_map(|item| Some((item.expect_str(&entry, faults)?, item.span)))
+        .collect()
 }

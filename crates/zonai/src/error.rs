@@ -46,7 +46,10 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// The server could not be started, or did not stop well.
+    /// The server could not be started.
+    #[error(transparent)]
+    Start(zonai_server::StartError),
+    /// The server could not run, or did not stop well.
     #[error("{0}")]
     Server(String),
 }
@@ -79,5 +82,9 @@ fn hint(parent: Option<&PathBuf>) -> String {
 }
 
 fn lines(faults: &[Diagnostic]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    faults
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -5,8 +5,20 @@
 //! settings come from; it must never decide on a request.
 //!
 //! ```no_run
+//! use zonai::{RateLimitPolicy, TableRateLimits};
+//!
+//! struct TaskRateLimits;
+//!
+//! impl TableRateLimits for TaskRateLimits {
+//!     const TABLE: &'static str = "tasks";
+//!
+//!     async fn create_policy(&self) -> Option<RateLimitPolicy> {
+//!         Some(RateLimitPolicy::per_minute(10))
+//!     }
+//! }
+//!
 //! fn main() -> zonai::Result<()> {
-//!     zonai::App::open(".")?.serve()
+//!     zonai::App::open(".")?.rate_limits(TaskRateLimits).serve()
 //! }
 //! ```
 
@@ -15,14 +27,18 @@ mod app;
 pub mod cli;
 mod config;
 mod error;
+mod files;
 pub mod lock;
 pub mod new_project;
 mod project;
 
-pub use app::App;
+pub use app::{App, Server};
 pub use error::{Error, Result};
 pub use zonai_auth::{MailFrom, MailSettings, MailTls};
 pub use zonai_http::{CidrList, TrustedProxy};
-pub use zonai_limit::{Ipv6Prefix, Limit, Operation, PolicyError, RateLimitPolicy};
+pub use zonai_limit::{
+    AuthTableRateLimits, Ipv6Prefix, Limit, Operation, PolicyError, RateLimitPolicy,
+    TableRateLimits,
+};
 pub use zonai_policy::Diagnostic;
 pub use zonai_server::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};

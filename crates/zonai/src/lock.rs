@@ -55,13 +55,20 @@ impl DataLock {
             let path = path.to_path_buf();
             move |source| LockError::Io { path, source }
         };
-        DirBuilder::new().recursive(true).mode(0o700).create(data).map_err(failed(data))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(data)
+            .map_err(failed(data))?;
         let path = data.join(FILE_NAME);
         let mut file = open(&path).map_err(failed(&path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(LockError::Held { data: data.to_path_buf(), pid: read_pid(&mut file) });
+                return Err(LockError::Held {
+                    data: data.to_path_buf(),
+                    pid: read_pid(&mut file),
+                });
             }
             Err(errno) => return Err(failed(&path)(errno.into())),
         }
@@ -82,8 +89,13 @@ impl DataLock {
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(None),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(Holder { pid: read_pid(&mut file) })),
-            Err(errno) => Err(LockError::Io { path, source: errno.into() }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(Some(Holder {
+                pid: read_pid(&mut file),
+            })),
+            Err(errno) => Err(LockError::Io {
+                path,
+                source: errno.into(),
+            }),
         }
     }
 }
@@ -107,7 +119,13 @@ fn by(pid: Option<u32>) -> String {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
 }
 
 fn read_pid(file: &mut File) -> Option<u32> {

@@ -37,8 +37,11 @@ impl Project {
 
     /// The same with another environment.
     pub(crate) fn open_with(folder: &Path, variables: environment::Variables) -> Result<Self> {
-        let folder = std::path::absolute(folder)
-            .map_err(|source| Error::Io { what: "find the project", path: folder.to_path_buf(), source })?;
+        let folder = std::path::absolute(folder).map_err(|source| Error::Io {
+            what: "find the project",
+            path: folder.to_path_buf(),
+            source,
+        })?;
         let file = find(&folder)?;
         let mut faults = Vec::new();
         let environment = Environment::read(&folder, variables, &mut faults);
@@ -47,22 +50,39 @@ impl Project {
             Draft::new(&folder)
         });
         environment.apply(&mut draft, &mut faults);
-        if faults.is_empty() { Ok(Self { draft, environment }) } else { Err(Error::Faults(faults)) }
+        if faults.is_empty() {
+            Ok(Self { draft, environment })
+        } else {
+            Err(Error::Faults(faults))
+        }
     }
 }
 
 /// The file of the project in a folder.
 fn find(folder: &Path) -> Result<PathBuf> {
-    let found: Vec<PathBuf> = FILE_NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+    let found: Vec<PathBuf> = FILE_NAMES
+        .iter()
+        .map(|name| folder.join(name))
+        .filter(|path| path.is_file())
+        .collect();
     match <[PathBuf; 1]>::try_from(found) {
         Ok([file]) => Ok(file),
         Err(both) if !both.is_empty() => {
             let message = "stands beside a `zonai.yml`; keep one of the two, so that nobody edits the wrong one";
-            Err(Error::Faults(vec![Diagnostic::whole_file(&crate::config::shown(&both[0]), message)]))
+            Err(Error::Faults(vec![Diagnostic::whole_file(
+                &crate::config::shown(&both[0]),
+                message,
+            )]))
         }
         Err(_) => {
-            let parent = folder.ancestors().skip(1).find(|above| FILE_NAMES.iter().any(|name| above.join(name).is_file()));
-            Err(Error::NoProject { folder: folder.to_path_buf(), parent: parent.map(Path::to_path_buf) })
+            let parent = folder
+                .ancestors()
+                .skip(1)
+                .find(|above| FILE_NAMES.iter().any(|name| above.join(name).is_file()));
+            Err(Error::NoProject {
+                folder: folder.to_path_buf(),
+                parent: parent.map(Path::to_path_buf),
+            })
         }
     }
 }

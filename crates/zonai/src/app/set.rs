@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::{App, Error, Listen};
 use crate::config::listen::Host;
-use crate::{CidrList, Ipv6Prefix, Limit, MailSettings, Operation, TableSettings, TrustedProxy, config};
+use crate::{
+    CidrList, Ipv6Prefix, Limit, MailSettings, Operation, TableSettings, TrustedProxy, config,
+};
 
 impl App {
     /// `host`: `localhost` or an IP address. Takes the place of `listen`.
@@ -126,7 +128,10 @@ impl App {
     pub fn shared_limit(self, operation: Operation, limit: Limit) -> Self {
         self.try_set(|app| {
             if zonai_limit::Shared::of(operation).is_none() {
-                return Err(format!("shared_limit: `{}` belongs to a table, not to a shared bucket", operation.name()));
+                return Err(format!(
+                    "shared_limit: `{}` belongs to a table, not to a shared bucket",
+                    operation.name()
+                ));
             }
             let shared = &mut app.project.draft.rate_limit.shared;
             shared.retain(|(other, _)| *other != operation);
@@ -180,9 +185,14 @@ impl App {
 
     /// `app.cors.origins`.
     pub fn cors_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let origins: Vec<String> = origins.into_iter().map(|origin| origin.into().to_ascii_lowercase()).collect();
+        let origins: Vec<String> = origins
+            .into_iter()
+            .map(|origin| origin.into().to_ascii_lowercase())
+            .collect();
         self.try_set(|app| {
-            origins.iter().try_for_each(|origin| config::origin(origin))?;
+            origins
+                .iter()
+                .try_for_each(|origin| config::origin(origin))?;
             app.project.draft.app.cors_origins = Some(origins);
             Ok(())
         })

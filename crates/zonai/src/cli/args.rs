@@ -3,6 +3,8 @@
 //! Must never have a flag that does nothing, and never read a setting of the project: that order of
 //! precedence is decided in one place, where the project is read.
 
+pub(super) mod limits;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -46,11 +48,25 @@ pub(super) struct Arguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Log")]
 pub(super) struct LogArguments {
-    /// What is logged: error, warn, info, debug, trace, or by module (`info,zonai_server=debug`)
-    #[arg(long, global = true, value_name = "FILTER", env = "ZONAI_LOG", default_value = "info", hide_env_values = true)]
+    /// What is logged: error, warn, info, debug, trace, or `info,zonai_server=debug`
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILTER",
+        env = "ZONAI_LOG",
+        default_value = "info",
+        hide_env_values = true
+    )]
     pub(super) log: String,
     /// How a line of the log is written
-    #[arg(long, global = true, value_name = "FORMAT", env = "ZONAI_LOG_FORMAT", default_value = "text", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        env = "ZONAI_LOG_FORMAT",
+        default_value = "text",
+        hide_env_values = true
+    )]
     pub(super) log_format: LogFormat,
 }
 
@@ -77,6 +93,36 @@ pub(super) enum Command {
     Init(InitArguments),
     Serve(ServeArguments),
     Check(CheckArguments),
+    /// Limits: list, explain, who is refused, free a client
+    Limits {
+        #[command(subcommand)]
+        command: limits::LimitsCommand,
+    },
+    /// The database: apply new schema files
+    Db {
+        #[command(subcommand)]
+        command: DbCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum DbCommand {
+    Migrate(MigrateArguments),
+}
+
+/// Apply schema files that are new
+///
+/// `zonai serve` does the same when it starts. Each file is applied once, in the order of the names, in a
+/// transaction of its own. No server may run on the data folder meanwhile.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  zonai db migrate
+  zonai db migrate /srv/shop")]
+pub(super) struct MigrateArguments {
+    /// The project folder
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(super) project: PathBuf,
 }
 
 /// Make a new project that runs

@@ -6,6 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use serde::Serialize;
+use zonai_clock::Clock;
 
 use super::args::{CheckArguments, Format};
 use super::output;
@@ -20,12 +21,15 @@ struct Report<'a> {
 /// Checks and prints; exit code 2 where there is a fault.
 pub(super) fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let faults = match App::open(&arguments.project) {
-        Ok(app) => app.check_secrets().into_iter().collect(),
+        Ok(app) => app.check(&Clock::system()),
         Err(Error::Faults(faults)) => faults,
         Err(other) => return Err(other),
     };
     match arguments.format {
-        Format::Json => output::json(&Report { ok: faults.is_empty(), faults: &faults }),
+        Format::Json => output::json(&Report {
+            ok: faults.is_empty(),
+            faults: &faults,
+        }),
         Format::Text => {
             for fault in &faults {
                 output::fault(io::stdout(), fault);
@@ -36,5 +40,9 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<ExitCode> {
             }
         }
     }
-    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(if faults.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    })
 }

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use super::args::InitArguments;
 use super::output;
-use crate::new_project::{self, Written};
 use crate::Result;
+use crate::new_project::{self, Written};
 
 /// Writes the project and says what to do next.
 pub(super) fn run(arguments: &InitArguments) -> Result<ExitCode> {
@@ -17,10 +17,15 @@ pub(super) fn run(arguments: &InitArguments) -> Result<ExitCode> {
         match file {
             Written::New(path) => output::line(format_args!("wrote   {}", path.display())),
             Written::Added(path) => output::line(format_args!("added to {}", path.display())),
-            Written::Kept(path) => output::line(format_args!("kept    {} (it was there already)", path.display())),
+            Written::Kept(path) => output::line(format_args!(
+                "kept    {} (it was there already)",
+                path.display()
+            )),
         }
     }
-    let kept_env = written.iter().any(|file| matches!(file, Written::Kept(path) if path.ends_with(".env")));
+    let kept_env = written
+        .iter()
+        .any(|file| matches!(file, Written::Kept(path) if path.ends_with(".env")));
     if kept_env {
         output::note("`.env` was there already: JWT_SECRET and PASSWORD_SECRET must stand in it");
     }
@@ -30,5 +35,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<ExitCode> {
 }
 
 fn next(project: &Path) -> String {
-    if project == PathBuf::from(".") { "zonai serve".into() } else { format!("zonai serve {}", project.display()) }
+    if project == PathBuf::from(".") {
+        "zonai serve".into()
+    } else {
+        format!("zonai serve {}", project.display())
+    }
 }

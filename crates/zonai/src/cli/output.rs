@@ -34,6 +34,23 @@ pub(super) fn note(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Columns under headings; what is last in a line is not filled up, so that nothing wraps for blanks.
+pub(super) fn table<const N: usize>(
+    headings: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) {
+    let mut table = comfy_table::Table::new();
+    table
+        .load_style(comfy_table::presets::NOTHING)
+        .force_no_tty()
+        .set_header(headings)
+        .add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    line(table.trim_fmt());
+}
+
 /// One fault: on a terminal with its line and a mark, elsewhere on one line.
 pub(super) fn fault<W: Write + IsTerminal>(mut to: W, fault: &Diagnostic) {
     let _ = if to.is_terminal() {
@@ -58,7 +75,11 @@ pub(super) fn error(error: &Error) {
         text.push_str(&format!(": {inner}"));
         cause = inner.source();
     }
-    let (bold, off) = if colored(&io::stderr()) { ("\u{1b}[1;31m", "\u{1b}[0m") } else { ("", "") };
+    let (bold, off) = if colored(&io::stderr()) {
+        ("\u{1b}[1;31m", "\u{1b}[0m")
+    } else {
+        ("", "")
+    };
     note(format_args!("{bold}error:{off} {text}"));
 }
 

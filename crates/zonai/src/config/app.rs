@@ -53,7 +53,9 @@ impl AppDraft {
         if let Some((name, span)) = text(map, "appName", faults) {
             match name.trim() {
                 "" => faults.at(span, "`appName` is empty"),
-                name if name.chars().any(char::is_control) => faults.at(span, "`appName` must be one line"),
+                name if name.chars().any(char::is_control) => {
+                    faults.at(span, "`appName` must be one line")
+                }
                 name => self.name = name.to_owned(),
             }
         }
@@ -64,7 +66,9 @@ impl AppDraft {
             }
         }
         let year = Duration::from_secs(366 * 86_400);
-        if let Some(value) = server::duration(map, "jwtExpiresIn", Duration::from_secs(1)..=year, faults) {
+        if let Some(value) =
+            server::duration(map, "jwtExpiresIn", Duration::from_secs(1)..=year, faults)
+        {
             self.jwt_expires_in = value;
         }
         flag(map, "devMail", &mut self.dev_mail, faults);
@@ -87,7 +91,10 @@ impl AppDraft {
         {
             keys::CORS.check(&inner, faults);
             if let Some(origins) = inner.get("origins") {
-                self.cors_origins = Some(cors_origins(&texts(&origins.value, "`origins`", faults), faults));
+                self.cors_origins = Some(cors_origins(
+                    &texts(&origins.value, "`origins`", faults),
+                    faults,
+                ));
             }
         }
         if let Some(entry) = map.get("tables")
@@ -96,7 +103,8 @@ impl AppDraft {
             for table in &tables.entries {
                 self.table_spans.insert(table.key.clone(), table.key_span);
                 if let Some(inner) = section(&table.value, "a table", faults) {
-                    self.tables.insert(table.key.clone(), table_settings(&inner, faults));
+                    self.tables
+                        .insert(table.key.clone(), table_settings(&inner, faults));
                 }
             }
         }
@@ -105,12 +113,22 @@ impl AppDraft {
 
 /// An absolute http or https address without a slash at its end.
 pub(crate) fn base_url(text: &str) -> Result<String, String> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
     match rest {
-        Some(rest) if !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control() || "?#".contains(c)) => {
+        Some(rest)
+            if !rest.is_empty()
+                && !rest.contains(|c: char| {
+                    c.is_whitespace() || c.is_control() || "?#".contains(c)
+                }) =>
+        {
             Ok(text.trim_end_matches('/').to_owned())
         }
-        _ => Err("`baseUrl` must be an address such as https://api.example.org, without `?` and `#`".into()),
+        _ => Err(
+            "`baseUrl` must be an address such as https://api.example.org, without `?` and `#`"
+                .into(),
+        ),
     }
 }
 
@@ -166,9 +184,18 @@ pub(crate) fn origin(text: &str) -> Result<(), String> {
     }
     let host = text.split_once("://").map(|(_, host)| host);
     match host {
-        Some(host) if host.contains('/') => Err(format!("an origin has no path and no `/` at its end: `{text}`")),
-        Some(host) if !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || "*?#@".contains(c)) => Ok(()),
-        Some(host) if host.contains('*') => Err("a part of an origin cannot be `*`; list each origin, or `*` alone for all".into()),
+        Some(host) if host.contains('/') => Err(format!(
+            "an origin has no path and no `/` at its end: `{text}`"
+        )),
+        Some(host)
+            if !host.is_empty()
+                && !host.contains(|c: char| c.is_whitespace() || "*?#@".contains(c)) =>
+        {
+            Ok(())
+        }
+        Some(host) if host.contains('*') => {
+            Err("a part of an origin cannot be `*`; list each origin, or `*` alone for all".into())
+        }
         _ => Err("an origin is written as a browser sends it: https://app.example.org".into()),
     }
 }
@@ -179,7 +206,10 @@ fn cors_origins(entries: &[(&str, Span)], faults: &mut Faults<'_>) -> Vec<String
             faults.at(*span, message);
         }
     }
-    entries.iter().map(|(text, _)| text.to_ascii_lowercase()).collect()
+    entries
+        .iter()
+        .map(|(text, _)| text.to_ascii_lowercase())
+        .collect()
 }
 
 fn table_settings(map: &Map, faults: &mut Faults<'_>) -> TableSettings {
@@ -188,9 +218,16 @@ fn table_settings(map: &Map, faults: &mut Faults<'_>) -> TableSettings {
     if let Some(entry) = map.get("auth") {
         for (name, span) in texts(&entry.value, "`auth`", faults) {
             match auth_method(name) {
-                Some(method) if table.auth.contains(&method) => faults.at(span, format!("`{name}` stands twice")),
+                Some(method) if table.auth.contains(&method) => {
+                    faults.at(span, format!("`{name}` stands twice"))
+                }
                 Some(method) => table.auth.push(method),
-                None => faults.unknown(span, "way to sign in", name, ["password", "otp", "magicLink"]),
+                None => faults.unknown(
+                    span,
+                    "way to sign in",
+                    name,
+                    ["password", "otp", "magicLink"],
+                ),
             }
         }
     }
@@ -218,5 +255,8 @@ fn auth_method(name: &str) -> Option<AuthMethod> {
 }
 
 fn is_suffix(text: &str) -> bool {
-    (1..=16).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    (1..=16).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }

@@ -30,7 +30,10 @@ impl EmailDraft {
         if let Some((host, span)) = host
             && (host.is_empty() || host.contains(|c: char| c.is_whitespace() || "/:@".contains(c)))
         {
-            faults.at(span, "`host` must be the name or address of a mail server; the port has its own key");
+            faults.at(
+                span,
+                "`host` must be the name or address of a mail server; the port has its own key",
+            );
         }
         let tls: MailTls = parsed(map, "tls", faults).unwrap_or_default();
         let from: Option<MailFrom> = parsed(map, "from", faults);
@@ -38,10 +41,14 @@ impl EmailDraft {
         settings.reply_to = parsed(map, "replyTo", faults);
         settings.user = text(map, "user", faults).map(|(user, _)| user.to_owned());
         if let Some(entry) = map.get("port") {
-            settings.port = entry.value.expect_int("`port`", 1..=u16::MAX, faults).unwrap_or(settings.port);
+            settings.port = entry
+                .value
+                .expect_int("`port`", 1..=u16::MAX, faults)
+                .unwrap_or(settings.port);
         }
         let range = Duration::from_secs(1)..=Duration::from_secs(120);
-        settings.timeout = server::duration(map, "timeout", range, faults).unwrap_or(settings.timeout);
+        settings.timeout =
+            server::duration(map, "timeout", range, faults).unwrap_or(settings.timeout);
         (faults.len() == before).then_some(Self { settings })
     }
 
@@ -57,5 +64,7 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     let (text, span) = text(map, key, faults)?;
-    text.parse().map_err(|error: T::Err| faults.at(span, format!("`{key}`: {error}"))).ok()
+    text.parse()
+        .map_err(|error: T::Err| faults.at(span, format!("`{key}`: {error}")))
+        .ok()
 }

@@ -24,7 +24,10 @@ pub(crate) fn host(text: &str) -> Result<Host, String> {
     if text.eq_ignore_ascii_case("localhost") {
         return Ok(Host::Localhost);
     }
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'))
+        .unwrap_or(text);
     if let Ok(ip) = bare.parse() {
         return Ok(Host::Ip(ip));
     }
@@ -59,7 +62,9 @@ pub(crate) fn listen(text: &str) -> Result<Vec<Listen>, String> {
         };
     }
     if let Some(index) = text.strip_prefix("inherited:") {
-        let index = index.parse().map_err(|_| "expected inherited:0, inherited:1 …")?;
+        let index = index
+            .parse()
+            .map_err(|_| "expected inherited:0, inherited:1 …")?;
         return Ok(vec![Listen::Inherited(index)]);
     }
     if let Ok(address) = text.parse() {
@@ -88,18 +93,44 @@ fn has_ipv6_loopback() -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "tests"
+    )]
 
     use super::*;
 
     #[test]
     fn addresses_are_read_as_written() {
-        assert_eq!(listen("127.0.0.1:80").unwrap(), [Listen::Tcp(([127, 0, 0, 1], 80).into())]);
-        assert_eq!(listen("[::]:80").unwrap(), [Listen::Tcp((Ipv6Addr::UNSPECIFIED, 80).into())]);
-        assert_eq!(listen("unix:/run/z.sock").unwrap(), [Listen::Unix("/run/z.sock".into())]);
+        assert_eq!(
+            listen("127.0.0.1:80").unwrap(),
+            [Listen::Tcp(([127, 0, 0, 1], 80).into())]
+        );
+        assert_eq!(
+            listen("[::]:80").unwrap(),
+            [Listen::Tcp((Ipv6Addr::UNSPECIFIED, 80).into())]
+        );
+        assert_eq!(
+            listen("unix:/run/z.sock").unwrap(),
+            [Listen::Unix("/run/z.sock".into())]
+        );
         assert_eq!(listen("inherited:1").unwrap(), [Listen::Inherited(1)]);
-        assert_eq!(listen("localhost:80").unwrap()[0], Listen::Tcp(([127, 0, 0, 1], 80).into()));
-        for bad in ["", "127.0.0.1", "example.org:80", "127.0.0.1:99999", "unix:", "inherited:x", ":8080", "*:80"] {
+        assert_eq!(
+            listen("localhost:80").unwrap()[0],
+            Listen::Tcp(([127, 0, 0, 1], 80).into())
+        );
+        for bad in [
+            "",
+            "127.0.0.1",
+            "example.org:80",
+            "127.0.0.1:99999",
+            "unix:",
+            "inherited:x",
+            ":8080",
+            "*:80",
+        ] {
             assert!(listen(bad).is_err(), "{bad}");
         }
     }
@@ -114,10 +145,19 @@ mod tests {
 
     #[test]
     fn only_loopback_addresses_are_loopback() {
-        for (text, expected) in
-            [("127.0.0.9:1", true), ("[::1]:1", true), ("[::ffff:127.0.0.1]:1", true), ("0.0.0.0:1", false), ("[::]:1", false), ("unix:/x", false)]
-        {
-            assert_eq!(listen(text).unwrap().iter().all(is_loopback), expected, "{text}");
+        for (text, expected) in [
+            ("127.0.0.9:1", true),
+            ("[::1]:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("0.0.0.0:1", false),
+            ("[::]:1", false),
+            ("unix:/x", false),
+        ] {
+            assert_eq!(
+                listen(text).unwrap().iter().all(is_loopback),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -26,12 +26,16 @@ pub(super) fn defaults() -> RateLimitSettings {
 pub(super) fn fill(settings: &mut RateLimitSettings, map: &Map, faults: &mut Faults<'_>) {
     keys::RATE_LIMIT.check(map, faults);
     if let Some(entry) = map.get("maxCounters") {
-        let most = entry.value.expect_int("`maxCounters`", 16..=1_000_000_000, faults);
+        let most = entry
+            .value
+            .expect_int("`maxCounters`", 16..=1_000_000_000, faults);
         settings.max_counters = most.unwrap_or(settings.max_counters);
     }
     if let Some(entry) = map.get("ipv6Prefix") {
         let bits = entry.value.expect_int("`ipv6Prefix`", 32..=128, faults);
-        settings.ipv6_prefix = bits.and_then(Ipv6Prefix::new).unwrap_or(settings.ipv6_prefix);
+        settings.ipv6_prefix = bits
+            .and_then(Ipv6Prefix::new)
+            .unwrap_or(settings.ipv6_prefix);
     }
     if let Some(entry) = map.get("exempt") {
         let entries = texts(&entry.value, "`exempt`", faults);
@@ -46,7 +50,10 @@ pub(super) fn fill(settings: &mut RateLimitSettings, map: &Map, faults: &mut Fau
             Some("none") => settings.draft_headers = false,
             _ => faults.at(
                 entry.value.span,
-                format!("`headers` must be none or draft, not {}", entry.value.describe()),
+                format!(
+                    "`headers` must be none or draft, not {}",
+                    entry.value.describe()
+                ),
             ),
         }
     }

@@ -17,15 +17,28 @@ pub(super) fn fill(bounds: &mut Bounds, map: &Map, faults: &mut Faults<'_>) {
     keys::SERVER.check(map, faults);
     for (key, target, least, most) in [
         ("connections", &mut bounds.connections, 1, 1_000_000),
-        ("streamsPerClient", &mut bounds.streams_per_client, 1, 1_000_000),
+        (
+            "streamsPerClient",
+            &mut bounds.streams_per_client,
+            1,
+            1_000_000,
+        ),
     ] {
         if let Some(entry) = map.get(key) {
-            *target = entry.value.expect_int(&format!("`{key}`"), least..=most, faults).unwrap_or(*target);
+            *target = entry
+                .value
+                .expect_int(&format!("`{key}`"), least..=most, faults)
+                .unwrap_or(*target);
         }
     }
     for (key, target, least, most) in [
         ("bodyBytes", &mut bounds.body_bytes, 64 << 10, 1 << 40),
-        ("bodyBytesPerClient", &mut bounds.body_bytes_per_client, 4 << 10, 1 << 40),
+        (
+            "bodyBytesPerClient",
+            &mut bounds.body_bytes_per_client,
+            4 << 10,
+            1 << 40,
+        ),
         ("maxPayload", &mut bounds.payload, 1 << 10, 256 * MIB),
     ] {
         size(map, key, target, least, most, faults);
@@ -47,30 +60,59 @@ pub(super) fn fill(bounds: &mut Bounds, map: &Map, faults: &mut Faults<'_>) {
 /// A payload must fit into what one client may hold, and that into what all may hold.
 fn nested(bounds: &Bounds, map: &Map, faults: &mut Faults<'_>) {
     for (inner, inner_size, outer, outer_size) in [
-        ("maxPayload", bounds.payload, "bodyBytesPerClient", bounds.body_bytes_per_client),
-        ("bodyBytesPerClient", bounds.body_bytes_per_client, "bodyBytes", bounds.body_bytes),
+        (
+            "maxPayload",
+            bounds.payload,
+            "bodyBytesPerClient",
+            bounds.body_bytes_per_client,
+        ),
+        (
+            "bodyBytesPerClient",
+            bounds.body_bytes_per_client,
+            "bodyBytes",
+            bounds.body_bytes,
+        ),
     ] {
         if inner_size > outer_size
             && let Some(entry) = map.get(inner).or_else(|| map.get(outer))
         {
-            let (inner_size, outer_size) = (units::show_bytes(inner_size), units::show_bytes(outer_size));
-            let message = format!("`{inner}` ({inner_size}) must not be larger than `{outer}` ({outer_size})");
+            let (inner_size, outer_size) =
+                (units::show_bytes(inner_size), units::show_bytes(outer_size));
+            let message = format!(
+                "`{inner}` ({inner_size}) must not be larger than `{outer}` ({outer_size})"
+            );
             faults.at(entry.value.span, message);
         }
     }
 }
 
-fn size(map: &Map, key: &str, target: &mut usize, least: usize, most: usize, faults: &mut Faults<'_>) {
+fn size(
+    map: &Map,
+    key: &str,
+    target: &mut usize,
+    least: usize,
+    most: usize,
+    faults: &mut Faults<'_>,
+) {
     let Some(entry) = map.get(key) else { return };
     let Some(text) = entry.value.as_scalar() else {
-        faults.at(entry.value.span, format!("`{key}` must be a size such as 4MiB, not {}", entry.value.describe()));
+        faults.at(
+            entry.value.span,
+            format!(
+                "`{key}` must be a size such as 4MiB, not {}",
+                entry.value.describe()
+            ),
+        );
         return;
     };
     match units::bytes(text) {
         Ok(value) if (least..=most).contains(&value) => *target = value,
         Ok(_) => {
             let (least, most) = (units::show_bytes(least), units::show_bytes(most));
-            faults.at(entry.value.span, format!("`{key}` must be from {least} to {most}"));
+            faults.at(
+                entry.value.span,
+                format!("`{key}` must be from {least} to {most}"),
+            );
         }
         Err(message) => faults.at(entry.value.span, format!("`{key}`: {message}")),
     }
@@ -85,13 +127,22 @@ pub(super) fn duration(
 ) -> Option<Duration> {
     let node = &map.get(key)?.value;
     let Some(text) = node.as_scalar() else {
-        faults.at(node.span, format!("`{key}` must be a duration such as 30s, 15m or 24h, not {}", node.describe()));
+        faults.at(
+            node.span,
+            format!(
+                "`{key}` must be a duration such as 30s, 15m or 24h, not {}",
+                node.describe()
+            ),
+        );
         return None;
     };
     match units::duration(text) {
         Ok(value) if range.contains(&value) => return Some(value),
         Ok(_) => {
-            let (least, most) = (units::show_duration(*range.start()), units::show_duration(*range.end()));
+            let (least, most) = (
+                units::show_duration(*range.start()),
+                units::show_duration(*range.end()),
+            );
             faults.at(node.span, format!("`{key}` must be from {least} to {most}"));
         }
         Err(message) => faults.at(node.span, format!("`{key}`: {message}")),

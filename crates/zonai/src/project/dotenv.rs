@@ -33,14 +33,18 @@ pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, (String, u32)>, Vec<L
     for (number, line) in (1u32..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let fault = |(column, message): (usize, String)| LineFault {
             line: number,
-            column: u32::try_from(line.get(..column).unwrap_or(line).chars().count()).unwrap_or(0) + 1,
+            column: u32::try_from(line.get(..column).unwrap_or(line).chars().count()).unwrap_or(0)
+                + 1,
             message,
         };
         match parse_line(line) {
             Ok(None) => {}
             Ok(Some((name, value))) => {
                 if values.contains_key(name) {
-                    faults.push(fault((0, format!("`{name}` is set twice in this file; remove one of the lines"))));
+                    faults.push(fault((
+                        0,
+                        format!("`{name}` is set twice in this file; remove one of the lines"),
+                    )));
                 } else {
                     values.insert(name.to_owned(), (value, number));
                 }
@@ -48,7 +52,11 @@ pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, (String, u32)>, Vec<L
             Err(error) => faults.push(fault(error)),
         }
     }
-    if faults.is_empty() { Ok(values) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(values)
+    } else {
+        Err(faults)
+    }
 }
 
 type Located = (usize, String);
@@ -59,7 +67,10 @@ fn parse_line(line: &str) -> Result<Option<(&str, String)>, Located> {
     if rest.is_empty() || rest.starts_with('#') {
         return Ok(None);
     }
-    if let Some(after) = rest.strip_prefix("export").filter(|after| after.starts_with([' ', '\t'])) {
+    if let Some(after) = rest
+        .strip_prefix("export")
+        .filter(|after| after.starts_with([' ', '\t']))
+    {
         rest = after.trim_start();
     }
     let Some((name, value)) = rest.split_once('=') else {
@@ -67,17 +78,23 @@ fn parse_line(line: &str) -> Result<Option<(&str, String)>, Located> {
     };
     let name = name.trim_end();
     if !is_name(name) {
-        return Err((start, "a name has letters, digits and `_`, and does not begin with a digit".into()));
+        return Err((
+            start,
+            "a name has letters, digits and `_`, and does not begin with a digit".into(),
+        ));
     }
     let at = line.len() - line.trim_start().len() + (line.trim().len() - value.len());
     let lead = value.len() - value.trim_start().len();
-    let value = parse_value(value.trim_start()).map_err(|(offset, message)| (at + lead + offset, message))?;
+    let value = parse_value(value.trim_start())
+        .map_err(|(offset, message)| (at + lead + offset, message))?;
     Ok(Some((name, value)))
 }
 
 fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
@@ -103,7 +120,9 @@ fn plain(text: &str) -> String {
 
 fn single_quoted(text: &str) -> Result<String, Located> {
     let inner = &text[1..];
-    let end = inner.find('\'').ok_or((0, "the quote `'` is not closed on this line".to_owned()))?;
+    let end = inner
+        .find('\'')
+        .ok_or((0, "the quote `'` is not closed on this line".to_owned()))?;
     only_comment(text, end + 2)?;
     Ok(inner[..end].to_owned())
 }
@@ -122,7 +141,12 @@ fn double_quoted(text: &str) -> Result<String, Located> {
                 Some((_, 'r')) => '\r',
                 Some((_, 't')) => '\t',
                 Some((_, plain @ ('\\' | '"' | '$'))) => plain,
-                _ => return Err((at, r#"after `\` comes one of n r t \ " $; in '…' nothing is special"#.into())),
+                _ => {
+                    return Err((
+                        at,
+                        r#"after `\` comes one of n r t \ " $; in '…' nothing is special"#.into(),
+                    ));
+                }
             }),
             other => value.push(other),
         }
@@ -135,12 +159,20 @@ fn only_comment(text: &str, from: usize) -> Result<(), Located> {
     if rest.is_empty() || rest.starts_with('#') {
         return Ok(());
     }
-    Err((from, "nothing but a comment may follow the closing quote".into()))
+    Err((
+        from,
+        "nothing but a comment may follow the closing quote".into(),
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "tests"
+    )]
 
     use super::parse;
 
@@ -172,7 +204,10 @@ mod tests {
     fn every_fault_has_its_place_and_no_value() {
         let text = "1A=x\nnonsense\n\nA='s3cret\nB=\"s3cret\\q\"\nC='s3cret' x\nD=1\nD=2\n";
         let faults = parse(text).unwrap_err();
-        let places: Vec<_> = faults.iter().map(|fault| (fault.line, fault.column)).collect();
+        let places: Vec<_> = faults
+            .iter()
+            .map(|fault| (fault.line, fault.column))
+            .collect();
         assert_eq!(places, [(1, 1), (2, 1), (4, 3), (5, 10), (6, 11), (8, 1)]);
         assert!(faults.iter().all(|fault| !fault.message.contains("s3cret")));
     }

@@ -43,7 +43,9 @@ pub(crate) struct Environment {
 
 /// The environment of this process.
 pub(crate) fn process() -> Variables {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .collect()
 }
 
 impl Environment {
@@ -60,7 +62,10 @@ impl Environment {
             }
             match value.into_string() {
                 Ok(value) => drop(environment.values.insert(name, (value, Place::Process))),
-                Err(_) => faults.push(Diagnostic::whole_file("environment", format!("{name} is not UTF-8 text"))),
+                Err(_) => faults.push(Diagnostic::whole_file(
+                    "environment",
+                    format!("{name} is not UTF-8 text"),
+                )),
             }
         }
         environment.warn_unknown();
@@ -79,21 +84,32 @@ impl Environment {
             Ok(values) => {
                 for (name, (value, line)) in values {
                     if is_ours(&name) && !value.is_empty() {
-                        self.values.insert(name, (value, Place::File(blind.clone(), line)));
+                        self.values
+                            .insert(name, (value, Place::File(blind.clone(), line)));
                     }
                 }
             }
             Err(found) => faults.extend(
-                found.into_iter().map(|fault| blind.fault(Span::point(fault.line, fault.column), fault.message)),
+                found
+                    .into_iter()
+                    .map(|fault| blind.fault(Span::point(fault.line, fault.column), fault.message)),
             ),
         }
     }
 
     fn warn_unknown(&mut self) {
-        for name in self.values.keys().filter(|name| name.starts_with("ZONAI_") && !VARIABLES.contains(&name.as_str())) {
+        for name in self
+            .values
+            .keys()
+            .filter(|name| name.starts_with("ZONAI_") && !VARIABLES.contains(&name.as_str()))
+        {
             // An orchestrator sets names such as ZONAI_SERVICE_HOST by itself: only a near miss is worth a word.
-            if let Some(near) = nearest(name, VARIABLES).filter(|near| near.len().abs_diff(name.len()) <= 2) {
-                self.warnings.push(format!("the variable {name} is not known; did you mean {near}?"));
+            if let Some(near) =
+                nearest(name, VARIABLES).filter(|near| near.len().abs_diff(name.len()) <= 2)
+            {
+                self.warnings.push(format!(
+                    "the variable {name} is not known; did you mean {near}?"
+                ));
             }
         }
     }
@@ -118,7 +134,10 @@ impl Environment {
             }
         };
         each("ZONAI_LISTEN", &mut |text| {
-            let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+            let entries = text
+                .split(',')
+                .map(str::trim)
+                .filter(|entry| !entry.is_empty());
             let all: Result<Vec<_>, String> = entries.map(listen::listen).collect();
             draft.listen = Some(all?.concat());
             Ok(())
@@ -149,7 +168,10 @@ impl Environment {
 
     /// A fault of a variable at the place where it was set.
     pub(crate) fn fault(&self, name: &str, message: &str) -> Diagnostic {
-        let place = self.values.get(name).map_or(&Place::Process, |(_, place)| place);
+        let place = self
+            .values
+            .get(name)
+            .map_or(&Place::Process, |(_, place)| place);
         fault(place, format!("{name} {message}"))
     }
 }

@@ -26,8 +26,11 @@ impl Project {
         let Self { draft, environment } = self;
         let listen = listeners(&draft);
         let exposed = exposed(&draft, &listen);
-        let situation =
-            Situation { project: &draft.paths.project, data: &draft.paths.data, exposed: exposed.as_deref() };
+        let situation = Situation {
+            project: &draft.paths.project,
+            data: &draft.paths.data,
+            exposed: exposed.as_deref(),
+        };
         let (secrets, mut warnings) = secrets::find(&environment, situation)?;
         warnings.extend(proxy_warnings(&draft, &listen));
         warnings.extend(environment.warnings().iter().cloned());
@@ -50,31 +53,56 @@ impl Project {
         let paths = &self.draft.paths;
         secrets::check(
             &self.environment,
-            Situation { project: &paths.project, data: &paths.data, exposed: exposed.as_deref() },
+            Situation {
+                project: &paths.project,
+                data: &paths.data,
+                exposed: exposed.as_deref(),
+            },
         )
     }
 }
 
 fn listeners(draft: &Draft) -> Vec<Listen> {
-    draft.listen.clone().unwrap_or_else(|| addresses(draft.host, draft.port))
+    draft
+        .listen
+        .clone()
+        .unwrap_or_else(|| addresses(draft.host, draft.port))
 }
 
 /// Why others than this machine's users may reach the server.
 fn exposed(draft: &Draft, listen: &[Listen]) -> Option<String> {
     if draft.app.trusted_proxy.is_some() {
-        return Some("`app.trustedProxy` is set, so others reach this server through a proxy".into());
+        return Some(
+            "`app.trustedProxy` is set, so others reach this server through a proxy".into(),
+        );
     }
     let open = listen.iter().find(|listen| !is_loopback(listen))?;
     Some(format!("{} is not a loopback address", show(open)))
 }
 
 fn proxy_warnings(draft: &Draft, listen: &[Listen]) -> Vec<String> {
-    let tcp: Vec<_> = listen.iter().filter_map(|listen| if let Listen::Tcp(at) = listen { Some(*at) } else { None }).collect();
-    let unix = listen.iter().find(|listen| matches!(listen, Listen::Unix(_)));
+    let tcp: Vec<_> = listen
+        .iter()
+        .filter_map(|listen| {
+            if let Listen::Tcp(at) = listen {
+                Some(*at)
+            } else {
+                None
+            }
+        })
+        .collect();
+    let unix = listen
+        .iter()
+        .find(|listen| matches!(listen, Listen::Unix(_)));
     match (&draft.app.trusted_proxy, unix) {
         (Some(proxy), unix) => {
             let unix = unix.and_then(|_| proxy.unix_socket_warning());
-            proxy.warnings(&tcp).into_iter().chain(unix).map(|warning| warning.to_string()).collect()
+            proxy
+                .warnings(&tcp)
+                .into_iter()
+                .chain(unix)
+                .map(|warning| warning.to_string())
+                .collect()
         }
         (None, Some(unix)) => vec![format!(
             "{} has no client addresses and no `app.trustedProxy` is set: all its requests count as one client",
@@ -84,7 +112,11 @@ fn proxy_warnings(draft: &Draft, listen: &[Listen]) -> Vec<String> {
     }
 }
 
-fn app_settings(draft: &Draft, listen: &[Listen], environment: &Environment) -> Result<AppSettings> {
+fn app_settings(
+    draft: &Draft,
+    listen: &[Listen],
+    environment: &Environment,
+) -> Result<AppSettings> {
     let app = draft.app.clone();
     if listen.is_empty() {
         return Err(Error::Setting("there is no address to listen on".into()));
@@ -94,7 +126,9 @@ fn app_settings(draft: &Draft, listen: &[Listen], environment: &Environment) -> 
         base_url: app.base_url.unwrap_or_else(|| default_base_url(listen)),
         jwt_expires_in: app.jwt_expires_in,
         trusted_proxy: app.trusted_proxy,
-        mail: app.email.map(|email| email.with_password(environment.get("SMTP_PASSWORD"))),
+        mail: app
+            .email
+            .map(|email| email.with_password(environment.get("SMTP_PASSWORD"))),
         dev_mail: app.dev_mail,
         cors_origins: app.cors_origins,
         tables: app.tables,
@@ -103,8 +137,17 @@ fn app_settings(draft: &Draft, listen: &[Listen], environment: &Environment) -> 
 
 /// Links in mails lead to this machine unless the application says where it can be reached.
 fn default_base_url(listen: &[Listen]) -> String {
-    let port = listen.iter().find_map(|listen| if let Listen::Tcp(at) = listen { Some(at.port()) } else { None });
-    format!("http://localhost:{}", port.unwrap_or(crate::config::listen::DEFAULT_PORT))
+    let port = listen.iter().find_map(|listen| {
+        if let Listen::Tcp(at) = listen {
+            Some(at.port())
+        } else {
+            None
+        }
+    });
+    format!(
+        "http://localhost:{}",
+        port.unwrap_or(crate::config::listen::DEFAULT_PORT)
+    )
 }
 
 /// An address as it is written in `listen:`.

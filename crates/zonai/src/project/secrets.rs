@@ -32,7 +32,10 @@ pub(crate) struct Situation<'a> {
 
 /// The secrets of a project, and what to say about them at start.
 pub(crate) fn find(environment: &Environment, at: Situation<'_>) -> Result<(Secrets, Vec<String>)> {
-    let missing: Vec<&str> = NEEDED.into_iter().filter(|name| environment.get(name).is_none()).collect();
+    let missing: Vec<&str> = NEEDED
+        .into_iter()
+        .filter(|name| environment.get(name).is_none())
+        .collect();
     let mut made = BTreeMap::new();
     let mut warnings = Vec::new();
     if !missing.is_empty() {
@@ -48,23 +51,46 @@ pub(crate) fn find(environment: &Environment, at: Situation<'_>) -> Result<(Secr
             crate::config::shown(&file)
         ));
     }
-    let value = |name: &str| environment.get(name).or_else(|| made.get(name).map(String::as_str)).unwrap_or("");
-    let secrets =
-        Secrets::parse(value(NEEDED[0]), value(NEEDED[1]), value("PREVIOUS_JWT_SECRETS"), value("PREVIOUS_PASSWORD_SECRETS"));
-    Ok((secrets.map_err(|error| Error::Secrets(error.to_string()))?, warnings))
+    let value = |name: &str| {
+        environment
+            .get(name)
+            .or_else(|| made.get(name).map(String::as_str))
+            .unwrap_or("")
+    };
+    let secrets = Secrets::parse(
+        value(NEEDED[0]),
+        value(NEEDED[1]),
+        value("PREVIOUS_JWT_SECRETS"),
+        value("PREVIOUS_PASSWORD_SECRETS"),
+    );
+    Ok((
+        secrets.map_err(|error| Error::Secrets(error.to_string()))?,
+        warnings,
+    ))
 }
 
 /// Whether the secrets are good, as far as they are set; makes none.
 pub(crate) fn check(environment: &Environment, at: Situation<'_>) -> Option<Diagnostic> {
-    let missing: Vec<&str> = NEEDED.into_iter().filter(|name| environment.get(name).is_none()).collect();
+    let missing: Vec<&str> = NEEDED
+        .into_iter()
+        .filter(|name| environment.get(name).is_none())
+        .collect();
     if let Some(name) = missing.first() {
         let reason = at.exposed?;
-        return Some(environment.fault(name, &not_here(&missing, reason, &at.project.join(MADE_FILE))));
+        return Some(environment.fault(
+            name,
+            &not_here(&missing, reason, &at.project.join(MADE_FILE)),
+        ));
     }
     let value = |name: &str| environment.get(name).unwrap_or("");
-    Secrets::parse(value(NEEDED[0]), value(NEEDED[1]), value("PREVIOUS_JWT_SECRETS"), value("PREVIOUS_PASSWORD_SECRETS"))
-        .err()
-        .map(|error| Diagnostic::whole_file("environment", error.to_string()))
+    Secrets::parse(
+        value(NEEDED[0]),
+        value(NEEDED[1]),
+        value("PREVIOUS_JWT_SECRETS"),
+        value("PREVIOUS_PASSWORD_SECRETS"),
+    )
+    .err()
+    .map(|error| Diagnostic::whole_file("environment", error.to_string()))
 }
 
 /// A new `.env` for a new project.
@@ -86,7 +112,11 @@ pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<bool> {
     name.push(format!(".{}.new", std::process::id()));
     let beside = path.with_file_name(name);
     let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         // A link, not a rename: of two servers that start at once, one wins and both use its secrets.
@@ -116,18 +146,30 @@ fn made_secrets(file: &Path, at: Situation<'_>) -> Result<BTreeMap<String, Strin
     let values = dotenv::parse(&text).map_err(|faults| {
         let shown = crate::config::shown(file);
         let line = faults.first().map_or(1, |fault| fault.line);
-        Error::Secrets(format!("{shown}:{line}: this file of made secrets is broken; remove it to have new ones made"))
+        Error::Secrets(format!(
+            "{shown}:{line}: this file of made secrets is broken; remove it to have new ones made"
+        ))
     })?;
     if NEEDED.iter().any(|name| !values.contains_key(*name)) {
         let shown = crate::config::shown(file);
-        return Err(Error::Secrets(format!("{shown} does not hold {}; remove it to have new ones made", listed(&NEEDED))));
+        return Err(Error::Secrets(format!(
+            "{shown} does not hold {}; remove it to have new ones made",
+            listed(&NEEDED)
+        )));
     }
-    Ok(values.into_iter().map(|(name, (value, _))| (name, value)).collect())
+    Ok(values
+        .into_iter()
+        .map(|(name, (value, _))| (name, value))
+        .collect())
 }
 
 fn make(file: &Path) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("make the folder", folder))?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(failed("make the folder", folder))?;
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         fs::write(&ignore, "*\n").map_err(failed("write", &ignore))?;
@@ -138,12 +180,17 @@ fn make(file: &Path) -> Result<()> {
         secrets.jwt().expose(),
         secrets.password().expose()
     );
-    write_private(file, &text).map_err(failed("write the secrets", file)).map(drop)
+    write_private(file, &text)
+        .map_err(failed("write the secrets", file))
+        .map(drop)
 }
 
 fn not_here(missing: &[&str], reason: &str, made: &Path) -> String {
     let copy = if made.exists() {
-        format!(" (the ones in {} are for local use only)", crate::config::shown(made))
+        format!(
+            " (the ones in {} are for local use only)",
+            crate::config::shown(made)
+        )
     } else {
         String::new()
     };

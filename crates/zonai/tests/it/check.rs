@@ -9,15 +9,28 @@ fn a_file_with_every_key_passes() {
     let folder = Folder::with(EVERY_KEY);
     let outcome = folder.zonai_with(
         &["check"],
-        &[("JWT_SECRET", "0123456789abcdef0123456789abcdef"), ("PASSWORD_SECRET", "fedcba9876543210fedcba9876543210")],
+        &[
+            ("JWT_SECRET", "0123456789abcdef0123456789abcdef"),
+            ("PASSWORD_SECRET", "fedcba9876543210fedcba9876543210"),
+        ],
     );
-    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{}", outcome.out);
+    assert_eq!(
+        (outcome.code, outcome.err.as_str()),
+        (0, ""),
+        "{}",
+        outcome.out
+    );
 }
 
 #[test]
 fn an_empty_file_passes() {
     let outcome = Folder::with("").zonai(&["check"]);
-    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{}", outcome.out);
+    assert_eq!(
+        (outcome.code, outcome.err.as_str()),
+        (0, ""),
+        "{}",
+        outcome.out
+    );
 }
 
 #[test]
@@ -75,18 +88,38 @@ server:
 #[test]
 fn settings_that_contradict_each_other_are_refused() {
     for (text, place, words) in [
-        ("host: localhost\nlisten: [\"127.0.0.1:1\"]\n", "zonai.yaml:1:1:", "`listen` both say"),
+        (
+            "host: localhost\nlisten: [\"127.0.0.1:1\"]\n",
+            "zonai.yaml:1:1:",
+            "`listen` both say",
+        ),
         ("listen: []\n", "zonai.yaml:1:9:", "needs an address"),
-        ("app: {trustedProxy: {headers: [a, b]}}\n", "zonai.yaml:1:7:", "no `proxies`"),
-        ("app: {trustedProxy: {}}\n", "zonai.yaml:1:7:", "trusts nothing"),
-        ("server: {bodyBytesPerClient: 512KiB}\n", "zonai.yaml:1:30:", "must not be larger"),
+        (
+            "app: {trustedProxy: {headers: [a, b]}}\n",
+            "zonai.yaml:1:7:",
+            "no `proxies`",
+        ),
+        (
+            "app: {trustedProxy: {}}\n",
+            "zonai.yaml:1:7:",
+            "trusts nothing",
+        ),
+        (
+            "server: {bodyBytesPerClient: 512KiB}\n",
+            "zonai.yaml:1:30:",
+            "must not be larger",
+        ),
         ("a: 1\na: 2\n", "zonai.yaml:2:1:", "twice"),
         ("- a\n", "zonai.yaml:1:1:", "map"),
         ("a: [\n", "zonai.yaml:1:4:", "YAML"),
     ] {
         let outcome = Folder::with(text).zonai(&["check"]);
         assert_eq!(outcome.code, 2, "{text}");
-        assert!(outcome.out.contains(place) && outcome.out.contains(words), "{text}\n{}", outcome.out);
+        assert!(
+            outcome.out.contains(place) && outcome.out.contains(words),
+            "{text}\n{}",
+            outcome.out
+        );
     }
 }
 
@@ -97,11 +130,17 @@ fn json_is_one_object_with_all_faults() {
     let report: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
     assert_eq!(report["ok"], false);
     assert_eq!(report["faults"][0]["path"], "zonai.yaml");
-    assert_eq!((&report["faults"][0]["line"], &report["faults"][0]["column"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&report["faults"][0]["line"], &report["faults"][0]["column"]),
+        (&1.into(), &1.into())
+    );
     assert_eq!(report["faults"][0]["help"], "did you mean `port`?");
     assert_eq!(report["faults"].as_array().unwrap().len(), 2);
     let fine = Folder::with("").zonai(&["check", "--format", "json"]);
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&fine.out).unwrap()["ok"], true);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&fine.out).unwrap()["ok"],
+        true
+    );
 }
 
 #[test]
@@ -110,22 +149,37 @@ fn a_folder_that_is_no_project_is_said_to_be_none() {
     folder.write("lib/src/x", "");
     let outcome = folder.zonai(&["check", "lib/src"]);
     assert_eq!((outcome.code, outcome.out.as_str()), (2, ""));
-    assert!(outcome.err.contains("did you mean the project in"), "{}", outcome.err);
+    assert!(
+        outcome.err.contains("did you mean the project in"),
+        "{}",
+        outcome.err
+    );
     folder.write("zonai.yml", "");
     let outcome = folder.zonai(&["check"]);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.out.contains("keep one of the two"), "{}", outcome.out);
+    assert!(
+        outcome.out.contains("keep one of the two"),
+        "{}",
+        outcome.out
+    );
 }
 
 #[test]
 fn faults_of_the_environment_and_of_env_are_listed_too() {
     let folder = Folder::with("port: x\n");
-    folder.write(".env", "JWT_SECRET='s3cret-of-mine\nZONAI_HOST=example.org\n");
+    folder.write(
+        ".env",
+        "JWT_SECRET='s3cret-of-mine\nZONAI_HOST=example.org\n",
+    );
     let outcome = folder.zonai_with(&["check"], &[("ZONAI_PORT", "tcp://10.0.0.1:8080")]);
     assert_eq!(outcome.code, 2);
     assert!(!outcome.out.contains("s3cret"), "a secret is not shown");
     insta::assert_snapshot!(outcome.out);
     folder.write(".env", "\nZONAI_HOST=example.org\n");
     let outcome = folder.zonai(&["check"]);
-    assert!(outcome.out.contains(".env:2:1: ZONAI_HOST: "), "{}", outcome.out);
+    assert!(
+        outcome.out.contains(".env:2:1: ZONAI_HOST: "),
+        "{}",
+        outcome.out
+    );
 }

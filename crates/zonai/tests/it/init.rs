@@ -9,8 +9,17 @@ use crate::run::Folder;
 fn a_new_project_passes_check() {
     let folder = Folder::empty();
     let outcome = folder.zonai(&["init", "shop"]);
-    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{}", outcome.out);
-    assert!(outcome.out.ends_with("Next: zonai serve shop\n"), "{}", outcome.out);
+    assert_eq!(
+        (outcome.code, outcome.err.as_str()),
+        (0, ""),
+        "{}",
+        outcome.out
+    );
+    assert!(
+        outcome.out.ends_with("Next: zonai serve shop\n"),
+        "{}",
+        outcome.out
+    );
     let check = folder.zonai(&["check", "shop"]);
     assert_eq!((check.code, check.err.as_str()), (0, ""), "{}", check.out);
 }
@@ -23,10 +32,15 @@ fn secrets_are_private_new_and_ignored_by_git() {
     let env = folder.read("a/.env");
     assert_ne!(env, folder.read("b/.env"));
     assert!(env.contains("\nJWT_SECRET=") && env.contains("\nPASSWORD_SECRET="));
-    let mode = fs::metadata(folder.path().join("a/.env")).unwrap().permissions().mode();
+    let mode = fs::metadata(folder.path().join("a/.env"))
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
     let ignored = folder.read("a/.gitignore");
-    assert!(ignored.lines().any(|line| line == ".env") && ignored.lines().any(|line| line == ".zonai/"));
+    assert!(
+        ignored.lines().any(|line| line == ".env") && ignored.lines().any(|line| line == ".zonai/")
+    );
     // With its own secrets the project may be reached by others.
     let check = folder.zonai_with(&["check", "a"], &[("ZONAI_HOST", "0.0.0.0")]);
     assert_eq!(check.code, 0, "{}", check.out);
@@ -37,7 +51,11 @@ fn a_project_is_not_made_twice() {
     let folder = Folder::with("# mine\n");
     let outcome = folder.zonai(&["init"]);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.err.contains("already is a project"), "{}", outcome.err);
+    assert!(
+        outcome.err.contains("already is a project"),
+        "{}",
+        outcome.err
+    );
     assert_eq!(folder.read("zonai.yaml"), "# mine\n");
     assert!(!folder.path().join(".env").exists());
 }
@@ -53,5 +71,9 @@ fn files_that_are_there_are_kept() {
     assert_eq!(folder.read("README.md"), "mine");
     assert_eq!(folder.read(".env"), "A=b\n");
     assert_eq!(folder.read(".gitignore"), "target\n.env\n.zonai/\n");
-    assert!(outcome.err.contains("JWT_SECRET and PASSWORD_SECRET must stand in it"));
+    assert!(
+        outcome
+            .err
+            .contains("JWT_SECRET and PASSWORD_SECRET must stand in it")
+    );
 }

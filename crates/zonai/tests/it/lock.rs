@@ -12,10 +12,19 @@ fn a_second_lock_is_refused_and_names_the_process() {
     let data = folder.path().join("data");
     let first = DataLock::acquire(&data).unwrap();
     let error = DataLock::acquire(&data).unwrap_err();
-    let LockError::Held { pid, .. } = &error else { panic!("{error}") };
+    let LockError::Held { pid, .. } = &error else {
+        panic!("{error}")
+    };
     assert_eq!(*pid, Some(std::process::id()));
-    assert!(error.to_string().contains(&format!("process {}", std::process::id())));
-    assert_eq!(DataLock::holder(&data).unwrap().unwrap().pid, Some(std::process::id()));
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("process {}", std::process::id()))
+    );
+    assert_eq!(
+        DataLock::holder(&data).unwrap().unwrap().pid,
+        Some(std::process::id())
+    );
     drop(first);
     assert_eq!(DataLock::holder(&data).unwrap(), None);
     drop(DataLock::acquire(&data).unwrap());

@@ -1,5 +1,10 @@
 //! What a user of the program and of the library sees, with the real binary.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 mod check;
 mod help;
@@ -7,3 +12,4 @@ mod init;
 mod lock;
 mod run;
 mod secrets;
+mod settings;

@@ -48,7 +48,11 @@ impl Folder {
 
     /// The same with variables.
     pub(crate) fn zonai_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-        let output = command(arguments).envs(variables.iter().copied()).current_dir(self.path()).output().unwrap();
+        let output = command(arguments)
+            .envs(variables.iter().copied())
+            .current_dir(self.path())
+            .output()
+            .unwrap();
         Outcome {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
