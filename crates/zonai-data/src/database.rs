@@ -3,6 +3,16 @@
 //! Each takes the limiter's [`Pass`], the [`Caller`] and the [`Payload`], in this order of checks: the table exists, the
 //! rules on the table, the payload, the rows. What a caller may not do is never told apart by SQL.
 
+mod create;
+mod delete;
+mod plan;
+mod run;
+mod scope;
+mod stamp;
+mod target;
+mod update;
+mod writes;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
@@ -10,12 +20,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use rusqlite::types::Value as Bound;
 use zonai_clock::Clock;
 
 use crate::engine;
 use crate::migrations::{MigrationError, Migrations};
+use crate::query::Place;
 use crate::rights::TrueFalse;
-use crate::schema::{Schema, SchemaError, TableOptions};
+use crate::schema::{Column, Schema, SchemaError, TableOptions};
+pub use plan::{ReadKind, ReadPlan, Unseen};
+
 use crate::{Caller, DataError, Engine, EngineOptions, Json, OpenError, Pass, Payload, Rights};
 
 /// What a database is opened with.
@@ -115,6 +129,37 @@ impl Database {
         &self.inner.schema
     }
 
+    /// Checks a read without running it, for what runs it again and again.
+    ///
+    /// # Errors
+    /// 400, 403, 404 for the table.
+    pub fn plan(
+        &self,
+        caller: &Caller,
+        payload: &Payload,
+        kind: ReadKind,
+        unseen: Unseen,
+    ) -> Result<ReadPlan, DataError> {
+        plan::read(&self.inner, caller, payload, kind, unseen)
+    }
+
+    /// Runs a read that was planned.
+    ///
+    /// # Errors
+    /// 403, 404, 503.
+    pub async fn run(&self, pass: &impl Pass, plan: ReadPlan) -> Result<Json, DataError> {
+        if plan.short {
+            return self
+                .inner
+                .engine
+                .read_here(pass, |conn| run::read(&plan, conn));
+        }
+        self.inner
+            .engine
+            .read(pass, move |conn| run::read(&plan, conn))
+            .await
+    }
+
     /// `GET /db`, `{table, where, expand?}`: the newest row that meets `where`.
     ///
     /// # Errors
@@ -125,7 +170,7 @@ impl Database {
         caller: &Caller,
         payload: &Payload,
     ) -> Result<Json, DataError> {
-        todo!()
+        self.read(pass, caller, payload, ReadKind::Get).await
     }
 
     /// `GET /db/list`, `{table, where?, limit?, offset?, order_by?, group_by?, expand?, filter?}`: `{items, total}`.
@@ -138,7 +183,7 @@ impl Database {
         caller: &Caller,
         payload: &Payload,
     ) -> Result<Json, DataError> {
-        todo!()
+        self.read(pass, caller, payload, ReadKind::List).await
     }
 
     /// `GET /db/count`, `{table, where?, filter?}`: an integer.
@@ -151,84 +196,38 @@ impl Database {
         caller: &Caller,
         payload: &Payload,
     ) -> Result<Json, DataError> {
-        todo!()
+        self.read(pass, caller, payload, ReadKind::Count).await
     }
 
-    /// `POST /db`, `{table, object}`: the new row.
-    ///
-    /// # Errors
-    /// 400, 403, 404 for the table, 409, 422, 503.
-    pub async fn create(
+    async fn read(
         &self,
         pass: &impl Pass,
         caller: &Caller,
         payload: &Payload,
+        kind: ReadKind,
     ) -> Result<Json, DataError> {
-        todo!()
+        let plan = self.plan(caller, payload, kind, Unseen::Fail)?;
+        self.run(pass, plan).await
     }
+}
 
-    /// `POST /db/many`, `{table, objects}`: the new rows, all or none.
-    ///
-    /// # Errors
-    /// As [`Database::create`].
-    pub async fn create_many(
-        &self,
-        pass: &impl Pass,
-        caller: &Caller,
-        payload: &Payload,
-    ) -> Result<Json, DataError> {
-        todo!()
-    }
-
-    /// `PATCH /db`, `{table, where, updates, expect?}`: the newest row that meets `where`, changed.
-    ///
-    /// # Errors
-    /// 400, 403, 404, 409, 412, 422, 503.
-    pub async fn update(
-        &self,
-        pass: &impl Pass,
-        caller: &Caller,
-        payload: &Payload,
-    ) -> Result<Json, DataError> {
-        todo!()
-    }
-
-    /// `PATCH /db/many`, `{table, where, updates, expect?, limit?}`: the changed rows, all or none.
-    ///
-    /// # Errors
-    /// As [`Database::update`], but no rows are no error.
-    pub async fn update_many(
-        &self,
-        pass: &impl Pass,
-        caller: &Caller,
-        payload: &Payload,
-    ) -> Result<Json, DataError> {
-        todo!()
-    }
-
-    /// `DELETE /db`, `{table, where}`: deletes the newest row that meets `where`.
-    ///
-    /// # Errors
-    /// 400, 403, 404, 422, 503.
-    pub async fn delete(
-        &self,
-        pass: &impl Pass,
-        caller: &Caller,
-        payload: &Payload,
-    ) -> Result<(), DataError> {
-        todo!()
-    }
-
-    /// `DELETE /db/many`, `{table, where, limit?}`: deletes all rows that meet `where`; how many.
-    ///
-    /// # Errors
-    /// As [`Database::delete`], but no rows are no error.
-    pub async fn delete_many(
-        &self,
-        pass: &impl Pass,
-        caller: &Caller,
-        payload: &Payload,
-    ) -> Result<u64, DataError> {
-        todo!()
+/// Replaces a plain password by its hash.
+async fn hash(
+    inner: &Inner,
+    column: &Column,
+    value: &mut Bound,
+    place: &Place<'_>,
+) -> Result<(), DataError> {
+    match (value, &inner.hash_password) {
+        (Bound::Text(plain), Some(hasher)) => {
+            let hash = hasher.hash(plain).await?;
+            *plain = hash;
+            Ok(())
+        }
+        (Bound::Null, _) => Ok(()),
+        _ => Err(DataError::at(
+            place,
+            format_args!("`{}` cannot be written here", column.name),
+        )),
     }
 }

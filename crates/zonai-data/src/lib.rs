@@ -13,12 +13,16 @@ pub mod ids;
 pub mod json;
 pub mod migrations;
 pub mod payload;
+pub(crate) mod query;
 pub mod rights;
 pub mod schema;
+pub(crate) mod value;
 
 pub use caller::{Caller, User};
 pub use changes::{Change, ChangeReceiver, Changes, Rows};
-pub use database::{Database, DatabaseOptions, HashPassword, StartError};
+pub use database::{
+    Database, DatabaseOptions, HashPassword, ReadKind, ReadPlan, StartError, Unseen,
+};
 pub use engine::{Engine, EngineOptions, OpenError};
 pub use error::DataError;
 pub use json::Json;

@@ -37,6 +37,8 @@ pub struct RowExpr {
     pub sql: String,
     /// What its `?` stand for.
     pub values: Vec<Sql>,
+    /// Other tables that it reads, so that live queries look again when they change.
+    pub reads: Vec<String>,
 }
 
 impl RowExpr {

@@ -75,6 +75,15 @@ impl Schema {
         self.tables.get(name)
     }
 
+    /// The table with this name in any letter case, as SQL takes it.
+    pub(crate) fn table_in_any_case(&self, name: &str) -> Option<&Arc<Table>> {
+        self.tables.get(name).or_else(|| {
+            self.tables
+                .values()
+                .find(|table| table.name.eq_ignore_ascii_case(name))
+        })
+    }
+
     /// All tables, by name.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.values()

@@ -102,6 +102,11 @@ impl Table {
         }
     }
 
+    /// Whether a row could not be found again after its primary key changed.
+    pub(crate) fn key_is_fixed(&self) -> bool {
+        self.identity == Identity::PrimaryKey || self.primary_key.len() == 1
+    }
+
     /// Whether the server sets this column itself.
     pub(crate) fn is_kept(&self, at: usize) -> bool {
         [self.made_id, self.created, self.updated].contains(&Some(at))

@@ -1,0 +1,166 @@
+//! New rows: what the caller sends, what the server adds, and the check of the row as it then is.
+
+use std::sync::Arc;
+
+use rusqlite::types::Value as Bound;
+use rusqlite::{Connection, params_from_iter};
+use serde_json::{Map, Value};
+
+use super::target::{Key, shown};
+use super::{Inner, stamp};
+use crate::payload::describe;
+use crate::query::{Place, Sql, unknown};
+use crate::rights::RowExpr;
+use crate::schema::{Identity, Table};
+use crate::{DataError, Json, ids, value};
+
+/// Rows to insert.
+pub(super) struct Plan {
+    pub(super) table: Arc<Table>,
+    pub(super) rule: Option<RowExpr>,
+    rows: Vec<Vec<(usize, Bound)>>,
+}
+
+impl Plan {
+    /// Takes in the objects; passwords are hashed here, before the write queue.
+    pub(super) async fn new(
+        inner: &Inner,
+        table: Arc<Table>,
+        rule: Option<RowExpr>,
+        objects: &[(&Value, Place<'_>)],
+    ) -> Result<Self, DataError> {
+        let mut rows = Vec::with_capacity(objects.len());
+        for (object, place) in objects {
+            let Value::Object(members) = object else {
+                return Err(DataError::at(
+                    place,
+                    format_args!("expected an object, found {}", describe(object)),
+                ));
+            };
+            let mut row = columns(&table, members, place)?;
+            for (at, value) in &mut row {
+                if table.columns[*at].secret {
+                    super::hash(inner, &table.columns[*at], value, place).await?;
+                }
+            }
+            keep(inner, &table, &mut row)?;
+            rows.push(row);
+        }
+        Ok(Self { table, rule, rows })
+    }
+
+    /// Inserts all; the rows as a JSON list without its brackets.
+    pub(super) fn run(&self, conn: &Connection) -> Result<Json, DataError> {
+        let read_back = self.read_back();
+        let mut out = String::with_capacity(256 * self.rows.len());
+        for row in &self.rows {
+            if !out.is_empty() {
+                out.push(',');
+            }
+            let key = self.insert(conn, row)?;
+            shown(
+                conn,
+                &read_back,
+                &key,
+                &self.table,
+                self.rule.is_some(),
+                &mut out,
+            )?;
+        }
+        Ok(Json(out))
+    }
+
+    fn insert(&self, conn: &Connection, row: &[(usize, Bound)]) -> Result<Key, DataError> {
+        let table = &self.table;
+        let mut sql = Sql::new("INSERT INTO ");
+        sql.name(&table.name);
+        if row.is_empty() {
+            sql.push(" DEFAULT VALUES");
+        } else {
+            for (nth, (at, _)) in row.iter().enumerate() {
+                sql.push(if nth == 0 { " (" } else { "," })
+                    .name(&table.columns[*at].name);
+            }
+            for (nth, (_, value)) in row.iter().enumerate() {
+                sql.push(if nth == 0 { ") VALUES (" } else { "," })
+                    .bind(value.clone());
+            }
+            sql.push(")");
+        }
+        if table.identity == Identity::PrimaryKey {
+            sql.push(" RETURNING ");
+            for (nth, at) in table.primary_key.iter().enumerate() {
+                sql.push(if nth == 0 { "" } else { "," })
+                    .name(&table.columns[*at].name);
+            }
+            let mut statement = conn.prepare_cached(&sql.text)?;
+            let mut rows = statement.query(params_from_iter(&sql.values))?;
+            let row = rows.next()?.ok_or_else(not_accepted)?;
+            let key = (0..table.primary_key.len())
+                .map(|nth| row.get(nth))
+                .collect::<Result<_, _>>()?;
+            while rows.next()?.is_some() {}
+            return Ok(key);
+        }
+        if conn
+            .prepare_cached(&sql.text)?
+            .execute(params_from_iter(&sql.values))?
+            == 0
+        {
+            return Err(not_accepted());
+        }
+        Ok(vec![Bound::Integer(conn.last_insert_rowid())])
+    }
+
+    fn read_back(&self) -> Sql {
+        let mut sql = Sql::new("SELECT ");
+        sql.push(&self.table.select.list);
+        if let Some(rule) = &self.rule {
+            sql.push(",").rule(rule, true);
+        }
+        sql.from(&self.table, RowExpr::ROW).push(" WHERE ");
+        sql.identified(&self.table, RowExpr::ROW);
+        sql
+    }
+}
+
+/// A trigger of the project took the row away without an error of its own.
+pub(super) fn not_accepted() -> DataError {
+    DataError::Unprocessable("The row was not accepted".to_owned())
+}
+
+fn columns(
+    table: &Table,
+    members: &Map<String, Value>,
+    place: &Place<'_>,
+) -> Result<Vec<(usize, Bound)>, DataError> {
+    let mut row = Vec::with_capacity(members.len() + 3);
+    for (name, value) in members {
+        let at = table
+            .place(name)
+            .ok_or_else(|| unknown(table, name, &place.member(name)))?;
+        if table.columns[at].generated {
+            return Err(DataError::at(
+                place.member(name),
+                "is computed and cannot be written",
+            ));
+        }
+        // What the server keeps may stand in an object that is sent back, and is not taken over.
+        if !table.is_kept(at) {
+            row.push((at, value::to_store(&table.columns[at], value)?));
+        }
+    }
+    Ok(row)
+}
+
+/// Adds what the server keeps: the id and the timestamps.
+fn keep(inner: &Inner, table: &Table, row: &mut Vec<(usize, Bound)>) -> Result<(), DataError> {
+    if let Some(at) = table.made_id {
+        row.push((at, Bound::Text(ids::new_id(&table.id_suffix)?)));
+    }
+    let now = inner.clock.wall_ms();
+    for at in [table.created, table.updated].into_iter().flatten() {
+        row.push((at, stamp::at(&table.columns[at], now)));
+    }
+    Ok(())
+}

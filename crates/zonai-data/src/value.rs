@@ -1,0 +1,7 @@
+//! Values between JSON and SQLite, by the kind of their column.
+
+mod read;
+mod store;
+
+pub(crate) use read::{write_column, write_text};
+pub(crate) use store::{to_compare, to_store, whole};
