@@ -1,0 +1,1 @@
+"""What every scenario shares: processes, load, rounds and the report."""

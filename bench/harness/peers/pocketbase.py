@@ -1,0 +1,59 @@
+"""PocketBase: one collection of the same columns, open to all, set up through its own command line and API."""
+
+import os
+import subprocess
+
+from ..http import Client
+from ..install import pocketbase
+from .base import Peer, version_of
+
+ADMIN, PASSWORD = "admin@example.com", "a long enough password"
+COLLECTION = {
+    "name": "items", "type": "base",
+    "listRule": "", "viewRule": "", "createRule": "", "updateRule": None, "deleteRule": None,
+    "fields": [
+        {"name": "title", "type": "text", "required": True},
+        {"name": "done", "type": "bool"},
+        {"name": "created", "type": "autodate", "onCreate": True},
+        {"name": "updated", "type": "autodate", "onCreate": True, "onUpdate": True},
+    ],
+}
+LIMITS = {"rateLimits": {"enabled": True, "rules": [{"label": "/api/", "maxRequests": 100, "duration": 60, "audience": ""}]}}
+
+
+class PocketBase(Peer):
+    """With `limited`, 100 requests a minute; else none are refused and `rows` rows are there."""
+
+    def __init__(self, *, limited: bool, rows=0):
+        super().__init__()
+        self.limited, self.rows = limited, rows
+
+    def command(self):
+        self.version = version_of(pocketbase(), "--version")
+        self.data = self.folder / "pb_data"
+        subprocess.run(
+            [pocketbase(), "superuser", "upsert", ADMIN, PASSWORD, "--dir", self.data],
+            check=True, capture_output=True, env=os.environ,
+        )
+        return [pocketbase(), "serve", "--http", f"127.0.0.1:{self.port}", "--dir", self.data]
+
+    def prepare(self):
+        client = Client(self.port)
+        login = {"identity": ADMIN, "password": PASSWORD}
+        token = client.call("POST", "/api/collections/_superusers/auth-with-password", login)["token"]
+        client.headers["authorization"] = token
+        client.call("POST", "/api/collections", COLLECTION)
+        rows = ({"title": f"Item {number}"} for number in range(self.rows))
+        self.ids = [client.call("POST", "/api/collections/items/records", row)["id"] for row in rows]
+        # Its log of requests is written to a database; that is its default and stays.
+        if self.limited:
+            client.call("PATCH", "/api/settings", LIMITS)
+
+    def by_id(self, row: str) -> str:
+        return f"/api/collections/items/records/{row}"
+
+    def list_of_50(self, offset: int) -> str:
+        return f"/api/collections/items/records?perPage=50&page={offset // 50 + 1}&sort=-created"
+
+    def create(self):
+        return "/api/collections/items/records", {"title": "A new item"}
