@@ -1,11 +1,13 @@
 //! What the rest of the server wants from the writer: bounded, and never waited for under a lock.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use zonai_limit::{CounterKey, Moment};
+use zonai_limit::{CounterKey, Moment, Slot};
 
 use crate::fault::Fault;
+use crate::naming::StoredName;
 use crate::row::Filter;
 
 /// At most this many clients may be waiting to be freed on the file.
@@ -36,11 +38,20 @@ pub(crate) enum Why {
     /// Delete what had closed at this moment.
     Sweep(Moment),
     /// Bring rows under the names that their counters have now, after a change of policies.
-    Rename,
+    Rename(Arc<Renames>),
     /// Make every row what the memory says, and delete what it does not have: the file was replaced.
     Mirror,
     /// Delete the rows of freed clients that the memory did not know.
     Free(Filter),
+}
+
+/// Names that a change of policies took away.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Renames {
+    /// What goes on under another name.
+    pub(crate) renamed: Vec<(StoredName, Slot)>,
+    /// What is not counted any more.
+    pub(crate) retired: Vec<StoredName>,
 }
 
 /// One pass over the file, a slice at a time.

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use zonai_limit::{Client, CounterKey, Ipv6Prefix, Operation, Slot};
+use zonai_limit::{Client, CounterKey, Ipv6Prefix, Limiter, Operation, Slot, SlotName};
 
 /// What a slot is called in `_rate_limit`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +27,30 @@ pub trait SlotNames: Send + Sync + 'static {
     /// force: counts are kept over a change of policy, so the slot that took its place is answered. `None` where the
     /// operation is not limited, or the table is gone.
     fn slot_of(&self, table: &str, operation: Operation, window_ms: u64) -> Option<Slot>;
+}
+
+impl From<SlotName> for StoredName {
+    fn from(name: SlotName) -> Self {
+        Self {
+            table: name.stored_table(),
+            operation: name.operation,
+            window_ms: name.window_ms,
+        }
+    }
+}
+
+impl SlotNames for Limiter {
+    fn name_of(&self, slot: Slot) -> Option<StoredName> {
+        self.slot_name(slot).map(StoredName::from)
+    }
+
+    fn slot_of(&self, table: &str, operation: Operation, window_ms: u64) -> Option<Slot> {
+        let (collection, custom) = match table.split_once(':') {
+            Some((collection, custom)) => (collection, Some(custom)),
+            None => (table, None),
+        };
+        self.slot_for(collection, operation, custom, window_ms)
+    }
 }
 
 /// The four columns that identify a row.

@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use zonai_clock::Clock;
-use zonai_limit::{CounterKey, Counters, Moment};
+use zonai_limit::{Changes, CounterKey, Counters, Moment};
 
 use crate::fault::Fault;
 use crate::health::{Gauges, Health, HealthCell, Metrics};
-use crate::inbox::{Inbox, Why};
+use crate::inbox::{Inbox, Renames, Why};
 use crate::naming::SlotNames;
 use crate::options::Options;
 use crate::shared::Shared;
@@ -164,9 +164,31 @@ impl SqliteStore {
             .map_err(StoreError::File)
     }
 
-    /// Says that slots have other names or windows now: stored rows are brought under them in the background.
-    pub fn policies_changed(&self) {
-        self.shared.inbox.lock().scan(Why::Rename, None);
+    /// Follows a change of policies ([`zonai_limit::Limiter::replace`]): stored rows get the windows that their counters
+    /// have now, and those of operations that are not limited any more go, in the background.
+    pub fn policies_changed(&self, changes: &Changes) {
+        let renames = Renames {
+            renamed: changes
+                .renamed
+                .iter()
+                .map(|(slot, from, _)| (from.clone().into(), *slot))
+                .collect(),
+            retired: changes
+                .retired
+                .iter()
+                .map(|(_, name)| name.clone().into())
+                .collect(),
+        };
+        let taken = self
+            .shared
+            .inbox
+            .lock()
+            .scan(Why::Rename(Arc::new(renames)), None);
+        if !taken {
+            tracing::warn!(
+                "too many changes of policies wait; stored windows follow as requests come"
+            );
+        }
         self.shared.wake.notify_one();
     }
 

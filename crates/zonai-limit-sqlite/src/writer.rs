@@ -142,7 +142,10 @@ impl Writer {
         }
         let file = opened?;
         if file.renamed {
-            self.shared.inbox.lock().scan(Why::Rename, None);
+            self.shared
+                .inbox
+                .lock()
+                .scan(Why::Rename(Arc::default()), None);
         }
         if std::mem::take(&mut self.rewrite) {
             self.shared.inbox.lock().scan(Why::Mirror, None);

@@ -7,7 +7,7 @@ use zonai_limit::{CounterKey, CounterState};
 use super::slice::Follow;
 use crate::inbox::{Scan, Why};
 use crate::load::{COLUMNS, RawRow};
-use crate::naming::{columns_of, key_of};
+use crate::naming::{StoredName, columns_of, key_of, parse_client, parse_operation};
 
 /// How many rows one step looks at.
 const STEP: i64 = 2_000;
@@ -77,6 +77,9 @@ pub(crate) fn step(follow: &mut Follow<'_>, scan: &Scan) -> rusqlite::Result<Ste
 fn judge(follow: &Follow<'_>, why: &Why, row: &RawRow<'_>) -> Verdict {
     let shared = follow.shared;
     let names = &*shared.names;
+    if let Some(verdict) = taken_away(why, row) {
+        return verdict;
+    }
     let key = key_of(
         names,
         row.client_ip,
@@ -111,12 +114,12 @@ fn judge(follow: &Follow<'_>, why: &Why, row: &RawRow<'_>) -> Verdict {
                 (true, _, _) => Verdict::Delete,
             }
         }
-        Why::Rename | Why::Mirror => match (key, columns) {
+        Why::Rename(_) | Why::Mirror => match (key, columns) {
             (Some(key), Some(columns)) => {
                 let renamed = columns.window_ms != row.window_ms || *columns.table != *row.table;
                 if renamed {
                     Verdict::Rename(key)
-                } else if state == Some(stored) || (state.is_none() && *why == Why::Rename) {
+                } else if state == Some(stored) || (state.is_none() && *why != Why::Mirror) {
                     Verdict::Keep
                 } else {
                     Verdict::Write(key)
@@ -126,4 +129,24 @@ fn judge(follow: &Follow<'_>, why: &Why, row: &RawRow<'_>) -> Verdict {
             _ => Verdict::Keep,
         },
     }
+}
+
+/// What becomes of a row whose name a change of policies took away.
+fn taken_away(why: &Why, row: &RawRow<'_>) -> Option<Verdict> {
+    let Why::Rename(renames) = why else {
+        return None;
+    };
+    let (operation, account) = parse_operation(row.operation)?;
+    let is = |name: &StoredName| {
+        name.window_ms == row.window_ms && *name.table == *row.table && name.operation == operation
+    };
+    if let Some((_, slot)) = renames.renamed.iter().find(|(name, _)| is(name)) {
+        let client = parse_client(row.client_ip)?;
+        return Some(Verdict::Rename(CounterKey {
+            client,
+            slot: *slot,
+            account,
+        }));
+    }
+    renames.retired.iter().any(is).then_some(Verdict::Delete)
 }

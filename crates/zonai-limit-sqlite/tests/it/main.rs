@@ -13,6 +13,7 @@ mod durable;
 mod faults;
 mod full;
 mod kill;
+mod limiter;
 mod restart;
 mod support;
 mod sweep;

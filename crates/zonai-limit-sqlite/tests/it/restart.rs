@@ -178,7 +178,7 @@ fn a_changed_window_keeps_its_counts_over_a_restart_and_while_running() {
     assert!(world.hit(client(1), CREATE, 5));
     until_written(&store);
     world.names.set_window(CREATE, 5 * MINUTE);
-    store.policies_changed();
+    store.policies_changed(&zonai_limit::Changes::default());
     until("the row has the new window", || {
         let rows = world.rows();
         rows.len() == 1 && rows.iter().all(|row| row.4 == 5 * MINUTE)
@@ -204,7 +204,7 @@ fn counts_of_a_table_that_is_not_limited_now_wait_until_it_is_again() {
     world.names.remove(LONG);
     let store = world.restart();
     assert_eq!(store.metrics().restored, 0);
-    store.policies_changed();
+    store.policies_changed(&zonai_limit::Changes::default());
     assert_eq!(block(store.delete_closed(world.clock.now())), Ok(0));
     drop(store);
     world.names = std::sync::Arc::new(Names::new());
