@@ -350,6 +350,8 @@ fn forwarded_is_read_as_rfc_7239_says() {
         "for=\"2\\03.0.113.7\"",
         "for=198.51.100.1, for=203.0.113.7, for=\"10.0.0.2:80\"",
         "secret;for=203.0.113.7",
+        "for=198.51.100.1, for=203.0.113.7;host=\"a\\\",b\"",
+        "for=198.51.100.1, for=203.0.113.7;host=\"a\\\\\"",
     ] {
         assert_eq!(forwarded(value), "203.0.113.7", "{value}");
     }

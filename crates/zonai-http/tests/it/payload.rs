@@ -92,6 +92,8 @@ fn the_first_table_counts_and_nothing_after_it_is_read() {
 fn table_and_type_are_found_in_any_order() {
     for text in [
         r#"{"type":"signIn","table":"users"}"#,
+        r#"{"table":"users","table":"other","type":"signIn"}"#,
+        r#"{"type":"signIn","type":"other","table":"users"}"#,
         r#"{"table":"users","email":"a@b.c","type":"signIn","x":"#,
         r#"{"table":"users","typ\u0065":"signIn","type":"other"}"#,
     ] {
@@ -175,6 +177,9 @@ fn broken_json_is_said_and_a_table_that_was_cut_off_is_not_known() {
         "{]",
         "{\"a\":[}",
         "{\"a\":{]",
+        "{\"a\":[1},\"table\":\"x\"}",
+        "{\"a\":{\"b\":1],\"table\":\"x\"}",
+        "{\"a\":1]",
         "{\"a\"}",
         "{\"a\":}",
         "{\"a\":1,}",
@@ -271,6 +276,7 @@ fn the_body_of_a_query_is_decoded_on_the_fly() {
         "body=",
         "body=%",
         "body=%7",
+        r#"body={"table":"a&b"}"#,
         "body=%zz",
         "body=%7B%22table%22%3A%22no%g0tes%22%7D",
         "body=[]",
