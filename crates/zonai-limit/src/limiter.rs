@@ -268,6 +268,12 @@ impl Limiter {
         self.names.table_ids.get(name).copied()
     }
 
+    /// What a table is called; nothing for one of another limiter.
+    #[must_use]
+    pub fn table_name(&self, table: TableId) -> Arc<str> {
+        self.names.collection(Bucket::Table(table))
+    }
+
     /// The registered custom operation of that name.
     #[must_use]
     pub fn custom(&self, table: TableId, name: &str) -> Option<CustomId> {

@@ -7,6 +7,7 @@ mod auth;
 mod data;
 pub(crate) mod health;
 mod rate_limit;
+mod stream;
 
 use crate::errors::{self, Fault};
 use crate::reply::Answer;
@@ -20,7 +21,8 @@ pub(crate) async fn answer(passed: Passed<'_>, to: To) -> Answer {
         To::Nowhere(nowhere) => errors::answer(&why(nowhere, passed.payload)),
         To::Auth(route, _table) => auth::answer(passed, route).await,
         To::Admin(route) => admin::answer(passed, route).await,
-        To::Stream(..) | To::Custom { .. } => {
+        To::Stream(data, _table) => stream::answer(passed, data).await,
+        To::Custom { .. } => {
             errors::answer(&Fault::NotFound)
         }
     }

@@ -13,6 +13,7 @@ pub mod explain;
 mod gate;
 mod handlers;
 mod listen;
+mod live;
 mod names;
 mod policies;
 mod project;

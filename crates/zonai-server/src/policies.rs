@@ -110,8 +110,9 @@ impl Policies {
                 return Reload::Unchanged;
             }
             Ok(read) => match limiter.replace(read.registrations, self.shared.clone()) {
-                Ok(_changes) => {
+                Ok(changes) => {
                     status.fingerprint = read.fingerprint;
+                    store.policies_changed(&changes);
                     Vec::new()
                 }
                 Err(faults) => faults.iter().map(diagnose).collect(),
@@ -122,7 +123,6 @@ impl Policies {
             status.version += 1;
             status.since_ms = self.clock.wall_ms();
             status.faults.clear();
-            store.policies_changed();
             tracing::info!(version = status.version, "rate limit policies changed");
             say_misregistered(limiter);
             return Reload::Taken;

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures_util::Stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
@@ -20,15 +21,12 @@ pub(crate) struct Reply {
     in_flight: Option<InFlight>,
 }
 
+/// Messages of a body that stays open; the end of the stream ends the body.
+pub(crate) type Messages = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+
 enum Content {
     Whole(Bytes),
-    Open(Pin<Box<dyn Messages>>),
-}
-
-/// Messages of a body that stays open; the end of the stream ends the body.
-pub(crate) trait Messages: Send {
-    /// The next message, or `None` at the end.
-    fn poll_message(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+    Open(Messages),
 }
 
 /// An answer.
@@ -42,7 +40,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn open(messages: Pin<Box<dyn Messages>>) -> Self {
+    pub(crate) fn open(messages: Messages) -> Self {
         Self {
             content: Content::Open(messages),
             in_flight: None,
@@ -68,7 +66,7 @@ impl Body for Reply {
             Content::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Content::Open(messages) => messages
                 .as_mut()
-                .poll_message(cx)
+                .poll_next(cx)
                 .map(|message| message.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }

@@ -63,12 +63,12 @@ impl Running {
         let addresses = listeners.iter().filter_map(listen::Listener::address).collect();
         let warnings = start::warnings(&settings, &listeners);
         let data = settings.paths.data.clone();
-        let state = Arc::new(start::state(settings, additions, clock).await?);
+        let stop = CancellationToken::new();
+        let state = Arc::new(start::state(settings, additions, clock, stop.clone()).await?);
         let admin = AdminSocket::bind(&data);
         for warning in warnings {
             tracing::warn!("{warning}");
         }
-        let stop = CancellationToken::new();
         let background = background::Background::start(&state, &stop);
         let mut accepting: Vec<_> = listeners
             .into_iter()

@@ -13,6 +13,7 @@ use crate::body::Held;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
+use crate::live::Live;
 use crate::policies::Policies;
 use crate::self_check::SelfCheck;
 use crate::settings::Bounds;
@@ -30,6 +31,9 @@ pub(crate) struct State {
     pub(crate) auth: zonai_auth::Auth,
     /// Of jobs and hooks, which no request made.
     pub(crate) internal: Arc<Internal>,
+    pub(crate) live: Live,
+    /// Tables with accounts, by name.
+    pub(crate) auth_tables: Vec<String>,
     pub(crate) draft_headers: bool,
     pub(crate) origins: Origins,
     pub(crate) bodies: Arc<Held>,

@@ -13,17 +13,21 @@ use std::sync::Arc;
 use http::{HeaderValue, Request, Response, request::Parts};
 use hyper::body::Incoming;
 use zonai_http::{DraftLimit, Found, QueryBody, RefusedRequest, Scanner, Want, scan_query, too_many_requests};
-use zonai_limit::{Admitted, Ask, Moment, Refusal, Verdict};
+use zonai_limit::{Admitted, Ask, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
 
 use crate::body::{Cut, Reader};
 use crate::connection::activity::InFlight;
 use crate::cors;
 use crate::errors::{self, Fault};
 use crate::handlers;
+use crate::live::Place;
 use crate::reply::{Answer, Reply};
 use crate::route::{self, Route};
 use crate::state::State;
-use target::{Nowhere, Source, Target};
+use target::{Nowhere, Source, Target, To};
+
+/// When a client with too many streams may try again.
+const STREAM_RETRY_MS: u64 = 5_000;
 
 /// Answers one request. `peer` is the connection's, or what its PROXY header said.
 pub(crate) async fn answer(
@@ -57,6 +61,8 @@ pub(crate) struct Passed<'a> {
     pub(crate) now: Moment,
     /// The JSON payload, whole; empty where the route has none.
     pub(crate) payload: &'a [u8],
+    /// Of a stream.
+    pub(crate) place: Option<Place>,
 }
 
 async fn walk(
@@ -82,7 +88,7 @@ async fn walk(
             let target = Target::of(&state.gate, &route, None);
             let mut answer = match check(state, found, &target).await {
                 Ok((admitted, now)) => {
-                    let passed = Passed { state, parts: &parts, found, admitted, now, payload: b"" };
+                    let passed = Passed { state, parts: &parts, found, admitted, now, payload: b"", place: None };
                     handlers::answer(passed, target.to).await
                 }
                 Err(refused) => refused,
@@ -99,11 +105,19 @@ async fn with_query(state: &Arc<State>, found: Found, route: &Route<'_>, parts: 
         QueryBody::Scanned(scanner) => Target::of(&state.gate, route, Some(&scanner)),
         QueryBody::Missing => Target::of(&state.gate, route, None),
     };
+    // Before the limiter counts: a client with too many open streams is not charged.
+    let place = match target.to {
+        To::Stream(_, table) => match state.live.places.take(found.client) {
+            Some(place) => Some(place),
+            None => return too_many_streams(state, &found, table),
+        },
+        _ => None,
+    };
     let mut answer = match check(state, found, &target).await {
         Err(refused) => refused,
         Ok((admitted, now)) => match zonai_http::decode_body_param(query) {
             Ok(payload) => {
-                let passed = Passed { state, parts, found, admitted, now, payload: &payload };
+                let passed = Passed { state, parts, found, admitted, now, payload: &payload, place };
                 handlers::answer(passed, target.to).await
             }
             Err(error) => errors::answer(&Fault::BadRequest(error.to_string())),
@@ -145,7 +159,7 @@ async fn with_body(
             Ok(()) if !is_json(parts) => errors::answer(&Fault::NotJson),
             Ok(()) => {
                 let payload = reader.bytes();
-                let passed = Passed { state, parts, found, admitted, now, payload };
+                let passed = Passed { state, parts, found, admitted, now, payload, place: None };
                 handlers::answer(passed, target.to).await
             }
         },
@@ -232,6 +246,20 @@ pub(crate) fn refuse(state: &State, now: Moment, found: &Found, refusal: &Refusa
         custom_operation: refusal.custom.as_deref(),
     });
     response.map(Reply::whole)
+}
+
+/// The 429 of a client that has as many open streams as it may: closing one frees its place at once.
+fn too_many_streams(state: &State, found: &Found, table: TableId) -> Answer {
+    let now = state.clock.now();
+    let max = u32::try_from(state.live.places.per_client()).unwrap_or(u32::MAX);
+    let refusal = Refusal {
+        collection: state.gate.limiter.table_name(table),
+        operation: Operation::Stream,
+        custom: None,
+        policy: RateLimitPolicy::per_second(max),
+        reset: now.plus(STREAM_RETRY_MS),
+    };
+    refuse(state, now, found, &refusal)
 }
 
 fn is_json(parts: &Parts) -> bool {

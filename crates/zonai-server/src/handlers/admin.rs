@@ -36,6 +36,8 @@ fn metrics(state: &State) -> Answer {
         ("counter_commit_timeouts", "Durable counts that went on from memory", store.commit_timeouts),
         ("counter_faults", "How often the counter file had a fault", store.faults),
         ("counter_file_ok", "Whether the counter file follows", u64::from(state.store.health() == Health::Ok)),
+        ("streams", "Open live queries", number(state.live.places.open())),
+        ("stream_questions", "Different live queries", number(state.live.questions())),
         ("writes_waiting", "Writes that wait", number(engine.writes_waiting())),
         ("reads_in_flight", "Reads in flight", number(engine.reads_in_flight())),
         ("policy_version", "Which policies are in force", state.policies.status().version),

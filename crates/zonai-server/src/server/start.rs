@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_auth::{Auth, AuthParts, Hasher};
 use zonai_clock::Clock;
@@ -18,6 +19,7 @@ use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
 use crate::listen::Listener;
+use crate::live::Live;
 use crate::names::Names;
 use crate::policies::{self, Policies};
 use crate::project;
@@ -27,7 +29,12 @@ use crate::state::State;
 use crate::telemetry::Telemetry;
 
 /// Makes the state: schema, rules, policies, counters.
-pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock) -> Result<State, StartError> {
+pub(super) async fn state(
+    settings: Settings,
+    additions: Additions,
+    clock: Clock,
+    stop: CancellationToken,
+) -> Result<State, StartError> {
     let hasher = Hasher::start(&settings.secrets, None)
         .map_err(|error| StartError::Data(format!("cannot start the threads that hash passwords: {error}")))?;
     let hasher = Arc::new(hasher);
@@ -97,6 +104,14 @@ pub(super) async fn state(settings: Settings, additions: Additions, clock: Clock
         telemetry: Telemetry::new(),
         tasks: TaskTracker::new(),
         started_ms: clock.wall_ms(),
+        live: Live::new(settings.bounds.streams_per_client, stop),
+        auth_tables: settings
+            .app
+            .tables
+            .iter()
+            .filter(|(_, table)| table.has_accounts())
+            .map(|(name, _)| name.clone())
+            .collect(),
         draft_headers: settings.rate_limit.draft_headers,
         store: Arc::new(store),
         gate,

@@ -1,0 +1,92 @@
+//! One question that is asked again when something changes, and everybody who listens to its answers.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use zonai_data::{Change, DataError};
+
+use super::question::Question;
+use crate::state::State;
+
+/// The least time between two askings of one question: what changes meanwhile is asked for together.
+const PAUSE: Duration = Duration::from_millis(50);
+/// When to ask again where the engine was busy.
+const BUSY: Duration = Duration::from_millis(200);
+
+/// The newest answer, or why there is none any more.
+pub(super) type Latest = Result<Arc<str>, DataError>;
+
+/// One question and its newest answer.
+pub(crate) struct Group {
+    question: Question,
+    results: watch::Sender<Option<Latest>>,
+    dirty: Notify,
+}
+
+impl Group {
+    pub(super) fn new(question: Question) -> Self {
+        Self {
+            question,
+            results: watch::Sender::new(None),
+            dirty: Notify::new(),
+        }
+    }
+
+    pub(super) fn results(&self) -> watch::Receiver<Option<Latest>> {
+        self.results.subscribe()
+    }
+
+    /// Notes that something changed.
+    pub(super) fn note(&self, change: &Change) {
+        if self.question.is_touched(change) {
+            self.dirty.notify_one();
+        }
+    }
+
+    /// Tells an answer, unless it is the one that was told last.
+    fn tell(&self, latest: Latest) {
+        self.results.send_if_modified(|told| {
+            let differs = told.as_ref() != Some(&latest);
+            if differs {
+                *told = Some(latest);
+            }
+            differs
+        });
+    }
+}
+
+/// Asks now, and again after each change, for as long as somebody listens.
+pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: CancellationToken) {
+    loop {
+        let pause = {
+            let (Some(state), Some(group)) = (state.upgrade(), group.upgrade()) else { return };
+            match group.question.ask(&state).await {
+                // The last answer stands until there is room to ask again.
+                Err(DataError::BusyReading) => {
+                    group.dirty.notify_one();
+                    BUSY
+                }
+                latest => {
+                    group.tell(latest);
+                    PAUSE
+                }
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = stop.cancelled() => return,
+        }
+        // Waiting holds no place in the group: it ends with its last listener.
+        loop {
+            let Some(listening) = group.upgrade() else { return };
+            tokio::select! {
+                () = listening.dirty.notified() => break,
+                () = stop.cancelled() => return,
+                () = listening.results.closed() => return,
+                () = tokio::time::sleep(Duration::from_secs(60)) => {}
+            }
+        }
+    }
+}

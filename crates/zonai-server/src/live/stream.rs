@@ -1,0 +1,219 @@
+//! One open stream: results in a framing, heartbeats between them, and an end that says why.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use http::{HeaderMap, header};
+use serde_json::json;
+use tokio::sync::watch;
+use zonai_data::{DataError, Payload};
+use zonai_limit::Admitted;
+
+use super::{Live, Place, Question, Subscription};
+use crate::accounts;
+use crate::route::Data;
+use crate::state::State;
+
+/// Between two signs of life.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How messages are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// One JSON text a line.
+    Lines,
+    /// Server-sent events.
+    Events,
+}
+
+impl Framing {
+    /// What the client asked for.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let events = headers
+            .get_all(header::ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .any(|value| value.to_ascii_lowercase().contains("text/event-stream"));
+        if events { Self::Events } else { Self::Lines }
+    }
+
+    /// For `Content-Type`.
+    pub(crate) const fn content_type(self) -> &'static str {
+        match self {
+            Self::Lines => "application/x-ndjson",
+            Self::Events => "text/event-stream",
+        }
+    }
+
+    fn message(self, number: u64, text: &str) -> Bytes {
+        match self {
+            Self::Lines => format!("{text}\n").into(),
+            Self::Events => format!("id: {number}\ndata: {text}\n\n").into(),
+        }
+    }
+
+    fn error(self, text: &str) -> Bytes {
+        let error = json!({"error": text});
+        match self {
+            Self::Lines => format!("{error}\n").into(),
+            Self::Events => format!("event: error\ndata: {error}\n\n").into(),
+        }
+    }
+
+    fn heartbeat(self) -> Bytes {
+        match self {
+            Self::Lines => Bytes::from_static(b"\n"),
+            Self::Events => Bytes::from_static(b": still here\n\n"),
+        }
+    }
+}
+
+/// Who watches, and how they showed who they are.
+pub(crate) struct Watcher {
+    /// What is asked, to ask it again with other rights.
+    pub(crate) data: Data,
+    pub(crate) payload: Payload,
+    /// The token, with its end in epoch milliseconds.
+    pub(crate) token: Option<(String, i64)>,
+    /// Of the request that opened the stream.
+    pub(crate) admitted: Admitted,
+}
+
+struct Open {
+    state: Arc<State>,
+    framing: Framing,
+    key: String,
+    watcher: Watcher,
+    subscription: Subscription,
+    identities: watch::Receiver<u64>,
+    _place: Place,
+    told: Option<Arc<str>>,
+    number: u64,
+    ended: bool,
+}
+
+/// Opens a stream. The first answer is known before anything is sent, so that what cannot be asked is a plain error.
+///
+/// # Errors
+/// As the one-shot read.
+pub(crate) async fn open(
+    state: &Arc<State>,
+    question: Question,
+    watcher: Watcher,
+    framing: Framing,
+    place: Place,
+) -> Result<Pin<Box<dyn Stream<Item = Bytes> + Send>>, DataError> {
+    let identities = state.live.identities();
+    let mut subscription = state.live.subscribe(state, &question);
+    Live::first(&mut subscription).await?;
+    subscription.results.mark_changed();
+    let open = Open {
+        state: Arc::clone(state),
+        framing,
+        key: question.key().to_owned(),
+        watcher,
+        subscription,
+        identities,
+        _place: place,
+        told: None,
+        number: 0,
+        ended: false,
+    };
+    Ok(Box::pin(stream::unfold(open, |mut open| async move {
+        let message = open.next().await?;
+        Some((message, open))
+    })))
+}
+
+/// What a stream wakes for.
+enum Woken {
+    Result,
+    Identities,
+    Expired,
+    Heartbeat,
+    Stop,
+}
+
+impl Open {
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.ended {
+            match self.wait().await {
+                Woken::Stop => return None,
+                Woken::Heartbeat => {
+                    // Also for changes of another process, which nobody told us of.
+                    return Some(self.look_up().err().unwrap_or_else(|| self.framing.heartbeat()));
+                }
+                Woken::Expired => return Some(self.end("Token expired")),
+                Woken::Identities => {
+                    if let Err(end) = self.look_up() {
+                        return Some(end);
+                    }
+                }
+                Woken::Result => {
+                    if let Some(message) = self.result() {
+                        return Some(message);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    async fn wait(&mut self) -> Woken {
+        let stop = self.state.live.stop.clone();
+        let left = self.watcher.token.as_ref().map(|(_, expires)| {
+            let left = expires.saturating_sub(self.state.clock.wall_ms()).max(0);
+            Duration::from_millis(u64::try_from(left).unwrap_or(0))
+        });
+        let signed_in = left.is_some();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Woken::Stop,
+            () = tokio::time::sleep(left.unwrap_or_default()), if signed_in && left <= Some(HEARTBEAT) => Woken::Expired,
+            changed = self.subscription.results.changed() => if changed.is_ok() { Woken::Result } else { Woken::Stop },
+            changed = self.identities.changed(), if signed_in => if changed.is_ok() { Woken::Identities } else { Woken::Stop },
+            () = tokio::time::sleep(HEARTBEAT) => Woken::Heartbeat,
+        }
+    }
+
+    fn result(&mut self) -> Option<Bytes> {
+        let latest = self.subscription.results.borrow_and_update().clone();
+        match latest {
+            Some(Ok(text)) if self.told.as_ref() != Some(&text) => {
+                self.number += 1;
+                let message = self.framing.message(self.number, &text);
+                self.told = Some(text);
+                Some(message)
+            }
+            Some(Err(error)) => Some(self.end(&error.to_string())),
+            Some(Ok(_)) | None => None,
+        }
+    }
+
+    /// Looks the watcher up again: a session may have been revoked, an account changed, and with it the rights.
+    fn look_up(&mut self) -> Result<(), Bytes> {
+        let Some((token, _)) = &self.watcher.token else { return Ok(()) };
+        match self.state.auth.authenticate(&self.watcher.admitted, token) {
+            Err(_) => Err(self.end("Invalid or expired token")),
+            Ok(found) => {
+                let caller = accounts::as_data(&found);
+                let question = Question::new(&self.state, self.watcher.data, &self.watcher.payload, &caller)
+                    .map_err(|error| self.end(&error.to_string()))?;
+                if question.key() != self.key {
+                    self.subscription = self.state.live.subscribe(&self.state, &question);
+                    self.subscription.results.mark_changed();
+                    question.key().clone_into(&mut self.key);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, why: &str) -> Bytes {
+        self.ended = true;
+        self.framing.error(why)
+    }
+}
