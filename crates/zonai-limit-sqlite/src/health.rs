@@ -40,6 +40,8 @@ pub struct Metrics {
     pub commit_timeouts: u64,
     /// Durable operations that went on from memory at once, because the file had a fault.
     pub commits_skipped: u64,
+    /// How often commits were brought to the disk.
+    pub syncs: u64,
     /// How often the state went from ok to degraded.
     pub faults: u64,
     /// Counters that were read from the file.
@@ -54,6 +56,7 @@ pub(crate) struct Gauges {
     pub(crate) last_commit_ms: AtomicU64,
     pub(crate) commit_timeouts: AtomicU64,
     pub(crate) commits_skipped: AtomicU64,
+    pub(crate) syncs: AtomicU64,
     pub(crate) faults: AtomicU64,
     pub(crate) restored: AtomicU64,
 }
@@ -67,6 +70,7 @@ impl Gauges {
             last_commit_ms: self.last_commit_ms.load(Relaxed),
             commit_timeouts: self.commit_timeouts.load(Relaxed),
             commits_skipped: self.commits_skipped.load(Relaxed),
+            syncs: self.syncs.load(Relaxed),
             faults: self.faults.load(Relaxed),
             restored: self.restored.load(Relaxed),
         }

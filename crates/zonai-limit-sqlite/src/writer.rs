@@ -215,6 +215,7 @@ impl Writer {
         };
         if self.shared.clock.now().since(since) >= self.shared.options.sync_ms {
             file.sync()?;
+            self.shared.gauges.syncs.fetch_add(1, Relaxed);
             self.unsynced = None;
         }
         Ok(())
@@ -235,8 +236,9 @@ impl Writer {
                 Ok(aside) => {
                     tracing::warn!(path = %aside.display(), "the damaged counter file was moved aside")
                 }
+                // Said once, by the health; tried again with every attempt.
                 Err(error) => {
-                    tracing::warn!(%error, "the damaged counter file could not be moved aside")
+                    tracing::debug!(%error, "the damaged counter file could not be moved aside");
                 }
             }
         }

@@ -105,10 +105,10 @@ impl OpenFile {
 
     /// Remembers the file as our last commit left it.
     pub(crate) fn written(&mut self) {
-        if let Ok(stamp) = Stamp::read(&self.path) {
-            if stamp.main_inode == self.stamp.main_inode {
-                self.stamp = stamp;
-            }
+        if let Ok(stamp) = Stamp::read(&self.path)
+            && stamp.main_inode == self.stamp.main_inode
+        {
+            self.stamp = stamp;
         }
     }
 

@@ -180,7 +180,7 @@ fn a_freed_counter_never_comes_back_under_load() {
                 }
             });
         }
-        for round in 0..20 {
+        for round in 0..8 {
             for n in 0..10 {
                 for _ in 0..=seeded.below(3) {
                     let _ = world.hit(client(n), CREATE, u32::MAX);

@@ -103,6 +103,25 @@ fn a_commit_that_takes_too_long_is_not_waited_for_and_those_behind_do_not_wait_a
 }
 
 #[test]
+fn commits_are_brought_to_the_disk_within_a_second_while_anything_is_written_and_not_after() {
+    let world = World::new();
+    let store = world.open();
+    assert!(world.hit(client(1), SIGN_IN, 100));
+    assert_eq!(
+        block(store.commit(&[key(client(1), SIGN_IN)])),
+        CommitOutcome::Committed
+    );
+    world.hand.advance_ms(world.options.sync_ms - 1);
+    assert_eq!(block(store.delete_closed(world.clock.now())), Ok(0));
+    assert_eq!(store.metrics().syncs, 0);
+    world.hand.advance_ms(1);
+    until("it is synced", || store.metrics().syncs == 1);
+    world.hand.advance_ms(5_000);
+    assert_eq!(block(store.delete_closed(world.clock.now())), Ok(0));
+    assert_eq!(store.metrics().syncs, 1, "one before the sweep's own");
+}
+
+#[test]
 fn the_queue_is_bounded() {
     let mut world = World::new();
     world.options.max_waiting = 0;

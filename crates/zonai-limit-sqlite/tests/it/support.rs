@@ -3,10 +3,11 @@
 use std::future::Future;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::park_timeout;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use zonai_clock::{Clock, Hand};
@@ -47,18 +48,18 @@ impl Names {
     }
 
     pub(crate) fn set_window(&self, number: u32, window_ms: u64) {
-        let mut names = self.0.lock().unwrap();
+        let mut names = self.0.lock();
         names[number as usize].as_mut().unwrap().window_ms = window_ms;
     }
 
     pub(crate) fn remove(&self, number: u32) {
-        self.0.lock().unwrap()[number as usize] = None;
+        self.0.lock()[number as usize] = None;
     }
 }
 
 impl SlotNames for Names {
     fn name_of(&self, slot: Slot) -> Option<StoredName> {
-        let names = self.0.lock().unwrap();
+        let names = self.0.lock();
         (0..)
             .zip(names.iter())
             .find(|(number, _)| Slot::new(*number) == Some(slot))?
@@ -67,7 +68,7 @@ impl SlotNames for Names {
     }
 
     fn slot_of(&self, table: &str, operation: Operation, _window_ms: u64) -> Option<Slot> {
-        let names = self.0.lock().unwrap();
+        let names = self.0.lock();
         let found = (0..).zip(names.iter()).find(|(_, name)| {
             name.as_ref()
                 .is_some_and(|name| &*name.table == table && name.operation == operation)
