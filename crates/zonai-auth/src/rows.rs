@@ -41,8 +41,9 @@ CREATE TABLE IF NOT EXISTS _auth_mails (
 ) WITHOUT ROWID;
 "#;
 
-/// An in-memory database with the internal tables, and two users to go with them.
+/// An in-memory database with the internal tables, for tests.
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "tests")]
 pub(crate) fn test_database() -> rusqlite::Connection {
     let connection = rusqlite::Connection::open_in_memory().expect("memory");
     connection

@@ -18,7 +18,8 @@ impl Auth {
     /// Signs up. An address with an account is a sign-in, and fails as one. In a table without passwords
     /// the answer is `None` and a code (or link) is mailed, whether or not the account is new.
     ///
-    /// `caller` is who asks, where a token came along: a rule may want an admin.
+    /// `caller` is who asks, where a token came along: a rule may want an admin. As for [`Auth::sign_in`], a
+    /// server takes the place for a failure first: the answer for a known address is that of a sign-in.
     ///
     /// # Errors
     /// As [`Auth::sign_in`]; 403 for a table of admins or when a rule says no, 400 for a column that cannot

@@ -24,6 +24,7 @@ const AT_ONCE: usize = 4;
 
 /// How mails leave.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a server")]
 pub enum MailTransport {
     /// Through a mail server (`app.email`).
     Smtp(MailSettings),

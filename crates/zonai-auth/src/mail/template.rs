@@ -9,7 +9,7 @@ use super::kind::MailKind;
 
 /// A placeholder that a template may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum Field {
     AppName,
     BaseUrl,
     Email,
@@ -20,7 +20,7 @@ pub(crate) enum Name {
     Hours,
 }
 
-impl Name {
+impl Field {
     const ALL: [Self; 8] = [
         Self::AppName,
         Self::BaseUrl,
@@ -114,7 +114,7 @@ pub(crate) struct Pieces(Vec<Piece>);
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    Value(Name),
+    Value(Field),
 }
 
 impl Pieces {
@@ -150,12 +150,15 @@ impl Pieces {
 
     /// Whether the text gives its reader what the mail is for.
     pub(crate) fn is_of_use(&self) -> bool {
-        self.0
-            .iter()
-            .any(|piece| matches!(piece, Piece::Value(Name::Code | Name::Link | Name::Token)))
+        self.0.iter().any(|piece| {
+            matches!(
+                piece,
+                Piece::Value(Field::Code | Field::Link | Field::Token)
+            )
+        })
     }
 
-    fn fill(&self, value: impl Fn(Name) -> String, html: bool) -> String {
+    fn fill(&self, value: impl Fn(Field) -> String, html: bool) -> String {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
@@ -176,8 +179,8 @@ pub(crate) struct PlaceholderError {
     pub(crate) reason: String,
 }
 
-fn find(kind: MailKind, text: &str) -> Result<Name, String> {
-    let known = || Name::ALL.into_iter().filter(|name| name.fits(kind));
+fn find(kind: MailKind, text: &str) -> Result<Field, String> {
+    let known = || Field::ALL.into_iter().filter(|name| name.fits(kind));
     known().find(|name| name.text() == text).ok_or_else(|| {
         let mut names = String::new();
         for name in known() {
@@ -187,16 +190,16 @@ fn find(kind: MailKind, text: &str) -> Result<Name, String> {
     })
 }
 
-fn value(kind: MailKind, name: Name, values: &Values<'_>) -> String {
+fn value(kind: MailKind, name: Field, values: &Values<'_>) -> String {
     let base = values.base_url.trim_end_matches('/');
     match name {
-        Name::AppName => values.app_name.to_owned(),
-        Name::BaseUrl => base.to_owned(),
-        Name::Email => values.email.to_owned(),
-        Name::Code | Name::Token => values.secret.to_owned(),
-        Name::Link => format!("{base}{}{}", kind.page(), values.secret),
-        Name::Minutes => (kind.lifetime().as_secs() / 60).to_string(),
-        Name::Hours => (kind.lifetime().as_secs() / 3_600).to_string(),
+        Field::AppName => values.app_name.to_owned(),
+        Field::BaseUrl => base.to_owned(),
+        Field::Email => values.email.to_owned(),
+        Field::Code | Field::Token => values.secret.to_owned(),
+        Field::Link => format!("{base}{}{}", kind.page(), values.secret),
+        Field::Minutes => (kind.lifetime().as_secs() / 60).to_string(),
+        Field::Hours => (kind.lifetime().as_secs() / 3_600).to_string(),
     }
 }
 

@@ -2,15 +2,12 @@
 //!
 //! Must never be waited for by blocking an async thread, and never hold more than [`PLACES`] waiting.
 
-use std::future::Future;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
-use zonai_data::{DataError, HashPassword};
 use zonai_limit::Client;
 
 use super::Password;
@@ -138,27 +135,6 @@ impl Hasher {
     }
 }
 
-/// The data layer's way to a hash, for its columns `password`.
-impl HashPassword for Hasher {
-    fn hash<'a>(
-        &'a self,
-        plain: &'a str,
-    ) -> Pin<Box<dyn Future<Output = Result<String, DataError>> + Send + 'a>> {
-        Box::pin(async move {
-            // Writes of rows wait in one turn together: whose they are is not known here.
-            let hash = match Password::chosen(plain) {
-                Ok(password) => self.hash(Client::Local, password).await,
-                Err(error) => Err(error),
-            };
-            hash.map_err(|error| match error {
-                AuthError::BadRequest(text) => DataError::BadRequest(text),
-                AuthError::Busy(_) => DataError::BusyWriting,
-                _ => DataError::Internal,
-            })
-        })
-    }
-}
-
 impl Drop for Hasher {
     fn drop(&mut self) {
         self.close();
@@ -236,7 +212,8 @@ mod tests {
         clippy::panic,
         reason = "tests"
     )]
-    use std::pin::pin;
+    use std::future::Future;
+    use std::pin::{Pin, pin};
     use std::task::{Context, Poll, Waker};
 
     use super::*;

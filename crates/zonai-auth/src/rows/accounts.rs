@@ -69,7 +69,7 @@ impl AuthTable {
         setup: &TableSetup,
     ) -> Result<Self, SetupError> {
         let name = setup.name.clone();
-        let Some(table) = schema.table(&name).filter(|table| !table.view) else {
+        let Some(table) = schema.table(&name).filter(|table| !table.is_view) else {
             return Err(SetupError::NoTable(name));
         };
         for (column, needed) in [("email", true), ("password", setup.password)] {

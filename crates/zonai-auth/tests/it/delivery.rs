@@ -1,7 +1,9 @@
 //! Mails over SMTP: what arrives, and what happens when the mail server is difficult.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use zonai_auth::{MailKind, MailTls, Secret};
 
 use crate::smtp::{Arrived, Mood};
@@ -145,4 +147,71 @@ async fn one_slow_address_does_not_hold_up_the_others() {
     world.mail().wait_for(|seen| seen.senders_named == 1).await;
     world.send(MailKind::Otp, "bob@x.org").unwrap();
     assert_eq!(world.mail().wait(1).await[0].to, ["bob@x.org"]);
+}
+
+#[tokio::test]
+async fn in_development_the_link_stands_in_the_log() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let writer = Arc::clone(&log);
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || Log(Arc::clone(&writer)))
+        .finish();
+    // The tasks of the server run on this thread, as the test does.
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let world = World::with(Plan {
+        mood: None,
+        dev_mail: true,
+        ..Plan::default()
+    })
+    .await;
+    world.sign_up("ada@x.org", GOOD).await.unwrap();
+    world.send(MailKind::MagicLink, "ada@x.org").unwrap();
+    world.auth.close(Duration::from_secs(10)).await;
+    let text = String::from_utf8(log.lock().clone()).unwrap();
+    let (_, rest) = text
+        .split_once("https://shop.example.com/magic-link?secret=")
+        .expect("a link");
+    let secret: String = rest.chars().take_while(|c| !c.is_whitespace()).collect();
+    let request = serde_json::json!({"type": "verifyMagicLink", "secret": secret});
+    assert!(world.confirm(request).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_log_without_dev_mail_holds_no_address_and_no_code() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let writer = Arc::clone(&log);
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || Log(Arc::clone(&writer)))
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let (world, mail) = one_mail(Plan {
+        mood: Some(Mood::Late(1)),
+        ..Plan::default()
+    })
+    .await;
+    world
+        .sign_in("ada@x.org", "wrong horse battery")
+        .await
+        .unwrap_err();
+    world.auth.close(Duration::from_secs(10)).await;
+    let text = String::from_utf8(log.lock().clone()).unwrap();
+    assert!(text.contains("a mail could not be sent"), "{text}");
+    for secret in ["ada@x.org", "horse", &mail.code()] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
+
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

@@ -56,6 +56,7 @@ pub(crate) struct Plan {
     pub(crate) app_name: &'static str,
     pub(crate) adjust: fn(&mut MailSettings),
     pub(crate) templates: Templates,
+    pub(crate) dev_mail: bool,
 }
 
 impl Default for Plan {
@@ -66,6 +67,7 @@ impl Default for Plan {
             app_name: "Shop",
             adjust: |_| {},
             templates: Templates::load(None).unwrap(),
+            dev_mail: false,
         }
     }
 }
@@ -156,7 +158,7 @@ impl World {
                 table("guests", false, false),
                 table("staff", true, true),
             ],
-            mail: transport,
+            mail: transport.or(plan.dev_mail.then_some(MailTransport::Log)),
             templates: plan.templates,
         };
         let gate = Gate::default();
