@@ -7,7 +7,7 @@ from harness.peers.zonai import Zonai
 
 NAME = "list_of_50"
 TITLE = "A list of 50 rows"
-SHOWS = "Pages of 50 of 10,000 rows, newest first, each with the total of all rows, over 64 kept connections; all answers are 200."
+SHOWS = "Pages of 50 of 10,000 rows, newest first by an indexed column, each with the total of all rows, over 64 kept connections; all answers are 200."
 SHOWS_NOT = "Filters, other orders, or lists whose rows are checked one by one. Both count all rows for the total."
 BASELINE = "zonai"
 ROWS, PAGE = 10_000, 50

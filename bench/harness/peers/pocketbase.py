@@ -17,6 +17,7 @@ COLLECTION = {
         {"name": "created", "type": "autodate", "onCreate": True},
         {"name": "updated", "type": "autodate", "onCreate": True, "onUpdate": True},
     ],
+    "indexes": ["CREATE INDEX items_by_created ON items (created)"],
 }
 LIMITS = {"rateLimits": {"enabled": True, "rules": [{"label": "/api/", "maxRequests": 100, "duration": 60, "audience": ""}]}}
 

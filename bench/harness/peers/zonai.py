@@ -11,6 +11,7 @@ SCHEMA = """CREATE TABLE items (
   id TEXT PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL, updated_at TEXT NOT NULL
 ) STRICT;
+CREATE INDEX items_by_created ON items (created_at);
 """
 NO_LIMITS = "table: items\nlimits: {get: none, list: none, count: none, create: none, update: none, delete: none}\n"
 
