@@ -91,7 +91,14 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", one_line(&self.path), self.line, self.column, self.message)?;
+        write!(
+            f,
+            "{}:{}:{}: {}",
+            one_line(&self.path),
+            self.line,
+            self.column,
+            self.message
+        )?;
         if let Some(help) = &self.help {
             write!(f, "; {help}")?;
         }
@@ -116,7 +123,11 @@ impl<'s> Faults<'s> {
     /// No fault yet.
     #[must_use]
     pub fn new(source: &'s Source) -> Self {
-        Self { source, list: Vec::new(), left_out: false }
+        Self {
+            source,
+            list: Vec::new(),
+            left_out: false,
+        }
     }
 
     /// The file that is read.
@@ -131,7 +142,12 @@ impl<'s> Faults<'s> {
     }
 
     /// Adds a fault at a place, with a help text.
-    pub fn at_with_help(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+    pub fn at_with_help(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.push(self.source.fault(span, message).with_help(help));
     }
 
@@ -153,7 +169,11 @@ impl<'s> Faults<'s> {
             self.list.push(fault);
         } else if !self.left_out {
             self.left_out = true;
-            self.list.push(Diagnostic { message: "more faults are left out".to_owned(), help: None, ..fault });
+            self.list.push(Diagnostic {
+                message: "more faults are left out".to_owned(),
+                help: None,
+                ..fault
+            });
         }
     }
 
@@ -199,7 +219,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         if shorter >= 3 && (name.contains(&other) || other.contains(&name)) {
             distance = distance.min((longer / 3).max(1));
         }
-        if distance <= (longer / 3).max(1) && distance < longer && best.is_none_or(|(least, _)| distance < least) {
+        if distance <= (longer / 3).max(1)
+            && distance < longer
+            && best.is_none_or(|(least, _)| distance < least)
+        {
             best = Some((distance, candidate));
         }
     }
@@ -221,7 +244,9 @@ fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\t' | '\n' => ' ',
-            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                '\u{fffd}'
+            }
             c if c.is_control() => '\u{fffd}',
             c => c,
         })
@@ -230,7 +255,12 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "tests"
+    )]
     use super::*;
 
     #[test]
@@ -248,7 +278,9 @@ mod tests {
     #[test]
     fn one_fault_is_one_line_without_control_characters() {
         let source = Source::new("a.yaml", "x: 1\ty\u{1b}[31m\n");
-        let fault = source.fault(Span::point(1, 4), "bad\nnews\u{1b}[0m").with_help("try\rthis");
+        let fault = source
+            .fault(Span::point(1, 4), "bad\nnews\u{1b}[0m")
+            .with_help("try\rthis");
         let shown = fault.to_string();
         assert_eq!(shown, "a.yaml:1:4: bad news\u{fffd}[0m; try\u{fffd}this");
         assert_eq!(fault.source_line, "x: 1 y\u{fffd}[31m");

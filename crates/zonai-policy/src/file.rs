@@ -25,7 +25,9 @@ pub struct Stated {
 #[must_use]
 pub fn read_yaml(source: &Source, tables: &Tables) -> (Vec<Stated>, Vec<Diagnostic>) {
     let mut faults = Faults::new(source);
-    let stated = yaml::parse(&mut faults).map(|root| document(&root, tables, &mut faults)).unwrap_or_default();
+    let stated = yaml::parse(&mut faults)
+        .map(|root| document(&root, tables, &mut faults))
+        .unwrap_or_default();
     (stated, faults.into_list())
 }
 
@@ -40,7 +42,11 @@ pub(crate) fn known_table<'t>(
     if found.is_none() {
         if Shared::ALL.iter().any(|shared| shared.name() == name) {
             let message = format!("{} is no table but a shared bucket", quote(name));
-            faults.at_with_help(span, message, "set its limits under `rateLimit.shared` in zonai.yaml");
+            faults.at_with_help(
+                span,
+                message,
+                "set its limits under `rateLimit.shared` in zonai.yaml",
+            );
         } else {
             faults.unknown(span, "table", name, tables.names());
         }
@@ -58,7 +64,12 @@ pub(crate) fn no_auth_table(name: &str, span: Span, faults: &mut Faults<'_>) {
 }
 
 /// Whether a custom operation of that name may have a limit; else a fault with the nearest.
-pub(crate) fn check_custom(name: &str, span: Span, facts: Option<&TableFacts>, faults: &mut Faults<'_>) {
+pub(crate) fn check_custom(
+    name: &str,
+    span: Span,
+    facts: Option<&TableFacts>,
+    faults: &mut Faults<'_>,
+) {
     match facts.map(|facts| &facts.operations) {
         _ if name == "default" => faults.at_with_help(
             span,
@@ -89,37 +100,48 @@ pub(crate) fn check_custom(name: &str, span: Span, facts: Option<&TableFacts>, f
 const KEYS: [&str; 4] = ["table", "mode", "limits", "auth"];
 
 fn document(root: &yaml::Node, tables: &Tables, faults: &mut Faults<'_>) -> Vec<Stated> {
-    let Some(map) = root.expect_map("a policy file", faults) else { return Vec::new() };
-    for entry in &map.entries {
-        if KEYS.contains(&entry.key.as_str()) {
-            continue;
-        }
-        match Operation::from_name(&entry.key) {
-            Some(operation) if Operation::TABLE.contains(&operation) || Operation::AUTH.contains(&operation) => {
-                misplaced(entry, operation, faults);
-            }
-            _ => faults.unknown(entry.key_span, "key", &entry.key, KEYS),
-        }
-    }
+    let Some(map) = root.expect_map("a policy file", faults) else {
+        return Vec::new();
+    };
+    check_keys(map, faults);
     let name = match map.get("table") {
-        Some(entry) => entry.value.expect_str("`table`", faults).map(|name| (name, entry.value.span)),
+        Some(entry) => entry
+            .value
+            .expect_str("`table`", faults)
+            .map(|name| (name, entry.value.span)),
         None => {
-            faults.at_with_help(root.span, "the key `table` is missing", "say which table the limits are for");
+            faults.at_with_help(
+                root.span,
+                "the key `table` is missing",
+                "say which table the limits are for",
+            );
             None
         }
     };
     let facts = name.and_then(|(name, span)| known_table(name, span, tables, faults));
-    let mode = map.get("mode").and_then(|entry| read_mode(&entry.value, faults)).unwrap_or_default();
+    let mode = map
+        .get("mode")
+        .and_then(|entry| read_mode(&entry.value, faults))
+        .unwrap_or_default();
     if map.get("limits").is_none() && map.get("auth").is_none() {
         faults.at_with_help(
-            map.entries.first().map_or(root.span, |entry| entry.key_span),
+            map.entries
+                .first()
+                .map_or(root.span, |entry| entry.key_span),
             "the file states no limits",
             "add `limits:` or `auth:`, which may be empty",
         );
     }
-    let section = Section { table: name.map_or("", |(name, _)| name), facts, mode };
+    let section = Section {
+        table: name.map_or("", |(name, _)| name),
+        facts,
+        mode,
+    };
     let mut stated = Vec::new();
-    stated.extend(map.get("limits").and_then(|entry| section.read(Kind::Table, entry, faults)));
+    stated.extend(
+        map.get("limits")
+            .and_then(|entry| section.read(Kind::Table, entry, faults)),
+    );
     if let Some(entry) = map.get("auth") {
         if facts.is_some_and(|facts| !facts.auth) {
             no_auth_table(section.table, entry.key_span, faults);
@@ -127,6 +149,24 @@ fn document(root: &yaml::Node, tables: &Tables, faults: &mut Faults<'_>) -> Vec<
         stated.extend(section.read(Kind::Auth, entry, faults));
     }
     stated
+}
+
+/// A fault for every key that is none, and a hint where it only stands in the wrong place.
+fn check_keys(map: &Map, faults: &mut Faults<'_>) {
+    for entry in &map.entries {
+        if KEYS.contains(&entry.key.as_str()) {
+            continue;
+        }
+        match Operation::from_name(&entry.key) {
+            Some(operation)
+                if Operation::TABLE.contains(&operation)
+                    || Operation::AUTH.contains(&operation) =>
+            {
+                misplaced(entry, operation, faults);
+            }
+            _ => faults.unknown(entry.key_span, "key", &entry.key, KEYS),
+        }
+    }
 }
 
 /// What the two sections of a file have in common.
@@ -155,7 +195,13 @@ impl Section<'_> {
         Some(Stated { kind, limits })
     }
 
-    fn operation(&self, kind: Kind, entry: &Entry, limits: &mut TableLimits, faults: &mut Faults<'_>) {
+    fn operation(
+        &self,
+        kind: Kind,
+        entry: &Entry,
+        limits: &mut TableLimits,
+        faults: &mut Faults<'_>,
+    ) {
         let known: &[Operation] = match kind {
             Kind::Table => &Operation::TABLE,
             Kind::Auth => &Operation::AUTH,
@@ -168,8 +214,15 @@ impl Section<'_> {
                     limits.operations.insert(operation, limit);
                 }
             }
-            Some(operation) if operation != Operation::Stream => misplaced(entry, operation, faults),
-            _ => faults.unknown(entry.key_span, "operation", &entry.key, known.iter().map(|o| o.name())),
+            Some(operation) if operation != Operation::Stream => {
+                misplaced(entry, operation, faults)
+            }
+            _ => faults.unknown(
+                entry.key_span,
+                "operation",
+                &entry.key,
+                known.iter().map(|o| o.name()),
+            ),
         }
     }
 
@@ -205,7 +258,10 @@ impl Section<'_> {
                 continue;
             }
             // A name without a limit of its own has no default that everybody would expect.
-            let context = LimitContext { default: None, ..context };
+            let context = LimitContext {
+                default: None,
+                ..context
+            };
             if let Some(limit) = read_limit(entry, context, faults) {
                 limits.custom.insert(entry.key.clone(), limit);
             }
@@ -216,11 +272,14 @@ impl Section<'_> {
 /// A table-wide `mode: observe` leaves failed sign-ins enforced: said in the limits, so that nobody must know.
 pub(crate) fn enforce_failed_sign_in(kind: Kind, limits: &mut TableLimits) {
     if kind == Kind::Auth && limits.mode == Mode::Observe {
-        limits.operations.entry(Operation::FailedSignIn).or_insert_with(|| Limit {
-            windows: vec![Operation::FailedSignIn.default_policy()],
-            mode: Mode::Enforce,
-            origin: zonai_limit::Origin::Default,
-        });
+        limits
+            .operations
+            .entry(Operation::FailedSignIn)
+            .or_insert_with(|| Limit {
+                windows: vec![Operation::FailedSignIn.default_policy()],
+                mode: Mode::Enforce,
+                origin: zonai_limit::Origin::Default,
+            });
     }
 }
 
@@ -228,11 +287,15 @@ pub(crate) fn enforce_failed_sign_in(kind: Kind, limits: &mut TableLimits) {
 fn misplaced(entry: &Entry, operation: Operation, faults: &mut Faults<'_>) {
     let name = operation.name();
     let (message, help) = if Operation::TABLE.contains(&operation) {
-        (format!("`{name}` is no key here"), "it stands under `limits`")
+        (
+            format!("`{name}` is no key here"),
+            "it stands under `limits`",
+        )
     } else if Operation::AUTH.contains(&operation) {
         (format!("`{name}` is no key here"), "it stands under `auth`")
     } else {
-        let message = format!("`{name}` is counted in a shared bucket and cannot be set for a table");
+        let message =
+            format!("`{name}` is counted in a shared bucket and cannot be set for a table");
         (message, "set it under `rateLimit.shared` in zonai.yaml")
     };
     faults.at_with_help(entry.key_span, message, help);

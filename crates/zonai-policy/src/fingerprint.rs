@@ -28,7 +28,10 @@ impl Fingerprint {
     pub fn of(dir: &Path) -> Self {
         // In this order, for the same reason.
         let outside = outside(dir);
-        Self { outside, inside: inside(dir) }
+        Self {
+            outside,
+            inside: inside(dir),
+        }
     }
 }
 
@@ -37,7 +40,13 @@ pub(crate) fn outside(dir: &Path) -> u64 {
     hash_names(dir, |path, hasher| match fs::metadata(path) {
         Ok(data) => {
             (data.dev(), data.ino(), data.size(), data.mode()).hash(hasher);
-            (data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()).hash(hasher);
+            (
+                data.mtime(),
+                data.mtime_nsec(),
+                data.ctime(),
+                data.ctime_nsec(),
+            )
+                .hash(hasher);
         }
         Err(error) => error.kind().hash(hasher),
     })
@@ -49,7 +58,8 @@ pub(crate) fn inside(dir: &Path) -> u64 {
         let is_file = fs::metadata(path).is_ok_and(|data| data.is_file());
         let mut bytes = Vec::new();
         let read = if is_file {
-            fs::File::open(path).and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
+            fs::File::open(path)
+                .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
         } else {
             Ok(0)
         };

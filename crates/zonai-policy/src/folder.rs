@@ -8,8 +8,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::dart::read_dart;
-use crate::fingerprint::Fingerprint;
 use crate::file::{Stated, read_yaml};
+use crate::fingerprint::Fingerprint;
 use crate::tables::Tables;
 use crate::{Diagnostic, Source};
 
@@ -40,19 +40,28 @@ pub fn read_folder(dir: &Path, tables: &Tables) -> Reading {
 /// The same, with the folder shown as `shown` in diagnostics and origins (relative to the project, say).
 #[must_use]
 pub fn read_folder_as(dir: &Path, shown: &Path, tables: &Tables) -> Reading {
-    let mut reading = Reading { fingerprint: Fingerprint::of(dir), ..Reading::default() };
+    let mut reading = Reading {
+        fingerprint: Fingerprint::of(dir),
+        ..Reading::default()
+    };
     let names = match policy_names(dir) {
         Ok(names) => names,
         Err(error) if error.kind() == ErrorKind::NotFound => return reading,
         Err(error) => {
             let shown = shown.display().to_string();
-            reading.faults.push(Diagnostic::whole_file(&shown, format!("the folder cannot be read: {error}")));
+            reading.faults.push(Diagnostic::whole_file(
+                &shown,
+                format!("the folder cannot be read: {error}"),
+            ));
             return reading;
         }
     };
     if names.len() > MAX_FILES {
         let message = format!("the folder holds more than {MAX_FILES} policy files");
-        reading.faults.push(Diagnostic::whole_file(&shown.display().to_string(), message));
+        reading.faults.push(Diagnostic::whole_file(
+            &shown.display().to_string(),
+            message,
+        ));
     }
     for name in names.iter().take(MAX_FILES) {
         read_file(&dir.join(name), &shown.join(name), tables, &mut reading);
@@ -73,7 +82,10 @@ fn read_file(path: &Path, shown: &Path, tables: &Tables, reading: &mut Reading) 
         Ok(_) => {}
         Err(error) => {
             let message = format!("cannot be read: {error}");
-            reading.faults.push(Diagnostic::whole_file(&shown.display().to_string(), message));
+            reading.faults.push(Diagnostic::whole_file(
+                &shown.display().to_string(),
+                message,
+            ));
             return;
         }
     }
@@ -85,8 +97,14 @@ fn read_file(path: &Path, shown: &Path, tables: &Tables, reading: &mut Reading) 
             return;
         }
     };
-    let is_dart = path.extension().is_some_and(|extension| extension == "dart");
-    let (stated, faults) = if is_dart { read_dart(&source, tables) } else { read_yaml(&source, tables) };
+    let is_dart = path
+        .extension()
+        .is_some_and(|extension| extension == "dart");
+    let (stated, faults) = if is_dart {
+        read_dart(&source, tables)
+    } else {
+        read_yaml(&source, tables)
+    };
     reading.registrations.extend(stated);
     reading.faults.extend(faults);
 }

@@ -42,9 +42,16 @@ impl LimitError {
                     let requests: u32 = requests.trim().parse().ok()?;
                     Some(format!("{requests}/{}", probable_window(window)?))
                 });
-                let digits: String = text.trim().chars().take_while(char::is_ascii_digit).collect();
+                let digits: String = text
+                    .trim()
+                    .chars()
+                    .take_while(char::is_ascii_digit)
+                    .collect();
                 let requests = digits.parse().unwrap_or(10_u32);
-                Some(format!("write `{}`", meant.unwrap_or(format!("{requests}/1m"))))
+                Some(format!(
+                    "write `{}`",
+                    meant.unwrap_or(format!("{requests}/1m"))
+                ))
             }
             Self::Window(text) => Some(match probable_window(text) {
                 Some(window) => format!("write `{window}`"),
@@ -95,12 +102,19 @@ pub fn parse_window(text: &str) -> Result<Duration, LimitError> {
     let wrong = || LimitError::Window(text.to_owned());
     let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let (digits, unit) = text.split_at(unit_at);
-    let unit_ms = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1;
+    let unit_ms = UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .ok_or_else(wrong)?
+        .1;
     if digits.is_empty() || (digits.len() > 1 && digits.starts_with('0')) {
         return Err(wrong());
     }
     // What does not fit a u64 is too long as well.
-    let window_ms = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit_ms));
+    let window_ms = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(unit_ms));
     let window = Duration::from_millis(window_ms.unwrap_or(u64::MAX));
     Ok(RateLimitPolicy::new(0, window)?.window())
 }
@@ -109,7 +123,10 @@ pub fn parse_window(text: &str) -> Result<Duration, LimitError> {
 #[must_use]
 pub fn write_window(policy: RateLimitPolicy) -> String {
     let window_ms = policy.window_ms();
-    let fits = UNITS.iter().rev().find(|(_, unit_ms)| window_ms.is_multiple_of(*unit_ms));
+    let fits = UNITS
+        .iter()
+        .rev()
+        .find(|(_, unit_ms)| window_ms.is_multiple_of(*unit_ms));
     let (unit, unit_ms) = fits.copied().unwrap_or(("ms", 1));
     format!("{}{unit}", window_ms / unit_ms)
 }
@@ -120,8 +137,13 @@ pub fn write_policy(policy: RateLimitPolicy) -> String {
     format!("{}/{}", policy.max_requests(), write_window(policy))
 }
 
-const UNITS: [(&str, u64); 5] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+const UNITS: [(&str, u64); 5] = [
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+];
 
 /// Digits without a leading zero.
 fn whole(text: &str) -> Option<u64> {
@@ -134,7 +156,11 @@ fn probable_window(text: &str) -> Option<String> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
     let (digits, unit) = text.split_at(unit_at);
-    let number: u64 = if digits.is_empty() { 1 } else { digits.parse().ok()? };
+    let number: u64 = if digits.is_empty() {
+        1
+    } else {
+        digits.parse().ok()?
+    };
     let (unit, times) = match unit.trim().to_lowercase().as_str() {
         "ms" | "msec" | "millis" | "millisecond" | "milliseconds" => ("ms", 1),
         "s" | "sec" | "secs" | "second" | "seconds" => ("s", 1),
@@ -150,18 +176,28 @@ fn probable_window(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "tests"
+    )]
     use super::*;
 
     fn policy(max: u32, ms: u64) -> Result<Option<RateLimitPolicy>, LimitError> {
-        Ok(Some(RateLimitPolicy::new(max, Duration::from_millis(ms)).unwrap()))
+        Ok(Some(
+            RateLimitPolicy::new(max, Duration::from_millis(ms)).unwrap(),
+        ))
     }
 
     #[test]
     fn a_limit_is_read_as_it_is_written() {
         assert_eq!(parse_limit("10/1m"), policy(10, 60_000));
         assert_eq!(parse_limit("0/1ms"), policy(0, 1));
-        assert_eq!(parse_limit("4294967295/366d"), policy(u32::MAX, 366 * 86_400_000));
+        assert_eq!(
+            parse_limit("4294967295/366d"),
+            policy(u32::MAX, 366 * 86_400_000)
+        );
         assert_eq!(parse_limit("5/31622400000ms"), policy(5, 366 * 86_400_000));
         assert_eq!(parse_limit("none"), Ok(None));
     }
@@ -170,7 +206,10 @@ mod tests {
     fn what_is_no_limit_is_refused_with_the_reason() {
         for (text, says) in [
             ("-1/1m", "whole number from 0 to 4294967295"),
-            ("9223372036854775808/1m", "whole number from 0 to 4294967295"),
+            (
+                "9223372036854775808/1m",
+                "whole number from 0 to 4294967295",
+            ),
             ("4294967296/1m", "whole number from 0"),
             ("1.5/1m", "whole number from 0"),
             ("07/1m", "whole number from 0"),
@@ -205,15 +244,36 @@ mod tests {
             ("100", "write `100/1m`"),
             ("many", "write `10/1m`"),
         ] {
-            assert_eq!(parse_limit(text).unwrap_err().help().unwrap(), meant, "{text}");
+            assert_eq!(
+                parse_limit(text).unwrap_err().help().unwrap(),
+                meant,
+                "{text}"
+            );
         }
-        assert_eq!(parse_window("60").unwrap_err().help().unwrap(), "such as `1m` or `500ms`");
-        assert_eq!(parse_window("60 sec").unwrap_err().help().unwrap(), "write `60s`");
+        assert_eq!(
+            parse_window("60").unwrap_err().help().unwrap(),
+            "such as `1m` or `500ms`"
+        );
+        assert_eq!(
+            parse_window("60 sec").unwrap_err().help().unwrap(),
+            "write `60s`"
+        );
     }
 
     #[test]
     fn what_is_written_is_read_back() {
-        for ms in [1, 999, 1_000, 1_500, 60_000, 90_000, 3_600_000, 86_400_000, 7 * 86_400_000, 31_622_400_000] {
+        for ms in [
+            1,
+            999,
+            1_000,
+            1_500,
+            60_000,
+            90_000,
+            3_600_000,
+            86_400_000,
+            7 * 86_400_000,
+            31_622_400_000,
+        ] {
             let written = policy(7, ms).unwrap().unwrap();
             assert_eq!(parse_limit(&write_policy(written)), policy(7, ms), "{ms}");
         }

@@ -27,12 +27,20 @@ pub struct Span {
 
 impl Span {
     /// The first character of a file.
-    pub const START: Self = Self { line: 1, column: 1, length: 0 };
+    pub const START: Self = Self {
+        line: 1,
+        column: 1,
+        length: 0,
+    };
 
     /// The place at `line` and `column`, both from 1.
     #[must_use]
     pub const fn point(line: u32, column: u32) -> Self {
-        Self { line, column, length: 0 }
+        Self {
+            line,
+            column,
+            length: 0,
+        }
     }
 }
 
@@ -48,7 +56,10 @@ impl Source {
     #[must_use]
     pub fn new(path: impl Into<Arc<str>>, text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
-        Self { path: path.into(), text: text.strip_prefix('\u{feff}').unwrap_or(text).into() }
+        Self {
+            path: path.into(),
+            text: text.strip_prefix('\u{feff}').unwrap_or(text).into(),
+        }
     }
 
     /// Reads `file`, shown as `shown` in diagnostics.
@@ -65,7 +76,9 @@ impl Source {
             .read_to_end(&mut bytes)
             .map_err(|e| fault(format!("cannot be read: {e}")))?;
         if bytes.len() > MAX_FILE_BYTES {
-            return Err(fault(format!("is larger than {MAX_FILE_BYTES} bytes, the most a file may have")));
+            return Err(fault(format!(
+                "is larger than {MAX_FILE_BYTES} bytes, the most a file may have"
+            )));
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self::new(shown, text)),
@@ -108,7 +121,11 @@ impl Source {
     /// A place as the origin of a limit.
     #[must_use]
     pub fn origin(&self, span: Span) -> Origin {
-        Origin::File { path: Arc::clone(&self.path), line: span.line, column: span.column }
+        Origin::File {
+            path: Arc::clone(&self.path),
+            line: span.line,
+            column: span.column,
+        }
     }
 
     /// The place of a byte offset into [`Self::text`].

@@ -88,8 +88,13 @@ impl Watch {
             close: pace.close_looks,
             shared: Arc::clone(&shared),
         };
-        let thread = thread::Builder::new().name("policies".to_owned()).spawn(move || watcher.run(on_change))?;
-        Ok(Self { shared, thread: Some(thread) })
+        let thread = thread::Builder::new()
+            .name("policies".to_owned())
+            .spawn(move || watcher.run(on_change))?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
     }
 
     /// Calls `on_change` soon, whether or not anything changed (for SIGHUP).
@@ -137,7 +142,9 @@ impl Watcher {
             if look == self.seen && !nudged {
                 continue;
             }
-            let Some(settled) = self.settle(look) else { return };
+            let Some(settled) = self.settle(look) else {
+                return;
+            };
             // Taken before the folder is read: what changes from here on differs from it.
             self.seen = settled;
             self.close = self.pace.close_looks;
@@ -155,7 +162,10 @@ impl Watcher {
             }
             self.close -= 1;
         }
-        Fingerprint { outside, inside: inside(&self.dir) }
+        Fingerprint {
+            outside,
+            inside: inside(&self.dir),
+        }
     }
 
     /// Waits until two looks are alike, but not for ever. `None` when stopped.

@@ -19,17 +19,27 @@ pub fn to_yaml(limits: &TableLimits, kind: Kind) -> String {
         Kind::Table => ("limits", &Operation::TABLE),
         Kind::Auth => ("auth", &Operation::AUTH),
     };
-    let written = operations.iter().filter_map(|operation| Some((*operation, limits.operations.get(operation)?)));
+    let written = operations
+        .iter()
+        .filter_map(|operation| Some((*operation, limits.operations.get(operation)?)));
     let mut lines = String::new();
     for (operation, limit) in written {
         let name = operation.name();
         if operation == Operation::Custom {
             continue;
         }
-        let _ = writeln!(lines, "  {name}: {}", value(limit, inherited(operation, limits)));
+        let _ = writeln!(
+            lines,
+            "  {name}: {}",
+            value(limit, inherited(operation, limits))
+        );
     }
     lines.push_str(&custom(limits));
-    let _ = if lines.is_empty() { writeln!(out, "{section}: {{}}") } else { write!(out, "{section}:\n{lines}") };
+    let _ = if lines.is_empty() {
+        writeln!(out, "{section}: {{}}")
+    } else {
+        write!(out, "{section}:\n{lines}")
+    };
     out
 }
 
@@ -38,7 +48,10 @@ fn custom(limits: &TableLimits) -> String {
     let other = limits.operations.get(&Operation::Custom);
     match other {
         None if limits.custom.is_empty() => return String::new(),
-        Some(limit) if limits.custom.is_empty() && (limit.mode == limits.mode || limit.windows.is_empty()) => {
+        Some(limit)
+            if limits.custom.is_empty()
+                && (limit.mode == limits.mode || limit.windows.is_empty()) =>
+        {
             return format!("  custom: {}\n", value(limit, limits.mode));
         }
         _ => {}
@@ -55,11 +68,19 @@ fn custom(limits: &TableLimits) -> String {
 
 /// The mode that the reader gives an operation which says none.
 fn inherited(operation: Operation, limits: &TableLimits) -> Mode {
-    if operation == Operation::FailedSignIn { Mode::Enforce } else { limits.mode }
+    if operation == Operation::FailedSignIn {
+        Mode::Enforce
+    } else {
+        limits.mode
+    }
 }
 
 fn value(limit: &Limit, inherited: Mode) -> String {
-    let windows: Vec<String> = limit.windows.iter().map(|window| write_policy(*window)).collect();
+    let windows: Vec<String> = limit
+        .windows
+        .iter()
+        .map(|window| write_policy(*window))
+        .collect();
     let plain = match windows.as_slice() {
         // A mode has no meaning here.
         [] => return "none".to_owned(),

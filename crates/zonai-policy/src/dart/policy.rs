@@ -11,8 +11,7 @@ use super::class::call;
 use super::syntax::{Dart, children, only_child};
 use crate::diagnostic::quote;
 
-pub(super) const POLICY_FORM: &str =
-    "write `const RateLimitPolicy(maxRequests: 10, window: Duration(minutes: 1))`, `.defaultPolicy` or `null`";
+pub(super) const POLICY_FORM: &str = "write `const RateLimitPolicy(maxRequests: 10, window: Duration(minutes: 1))`, `.defaultPolicy` or `null`";
 
 /// How many factors a product may have.
 const MAX_FACTORS: usize = 16;
@@ -31,17 +30,27 @@ const UNITS: [(&str, i128); 6] = [
 pub(super) fn constant<'t>(node: Node<'t>, dart: &Dart<'_, '_>) -> Node<'t> {
     let arguments = match node.kind() {
         "call_expression" => {
-            let function = node.child_by_field_name("function").map_or("", |function| dart.text(function));
-            node.child_by_field_name("arguments").filter(|_| function == "Future.value")
+            let function = node
+                .child_by_field_name("function")
+                .map_or("", |function| dart.text(function));
+            node.child_by_field_name("arguments")
+                .filter(|_| function == "Future.value")
         }
         // `Future<RateLimitPolicy?>.value(…)`
         "constructor_invocation" => {
-            let part = |field| node.child_by_field_name(field).map_or("", |part| dart.text(part));
-            node.child_by_field_name("arguments").filter(|_| part("type") == "Future" && part("constructor") == "value")
+            let part = |field| {
+                node.child_by_field_name(field)
+                    .map_or("", |part| dart.text(part))
+            };
+            node.child_by_field_name("arguments")
+                .filter(|_| part("type") == "Future" && part("constructor") == "value")
         }
         _ => None,
     };
-    arguments.and_then(only_child).filter(|value| value.kind() != "named_argument").unwrap_or(node)
+    arguments
+        .and_then(only_child)
+        .filter(|value| value.kind() != "named_argument")
+        .unwrap_or(node)
 }
 
 /// A policy: `Some(None)` is `null`, no limit. `None` where a fault was added.
@@ -56,16 +65,18 @@ pub(super) fn policy(node: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<Option<R
         }
         _ => {}
     }
-    if let Some((name, arguments)) = call(node, dart) {
-        if name == "RateLimitPolicy" {
-            return constructed(node, arguments, dart).map(Some);
-        }
+    if let Some(("RateLimitPolicy", arguments)) = call(node, dart) {
+        return constructed(node, arguments, dart).map(Some);
     }
     dart.refuse(node, POLICY_FORM);
     None
 }
 
-fn constructed(node: Node<'_>, arguments: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<RateLimitPolicy> {
+fn constructed(
+    node: Node<'_>,
+    arguments: Node<'_>,
+    dart: &mut Dart<'_, '_>,
+) -> Option<RateLimitPolicy> {
     let before = dart.faults.len();
     let mut max_requests = None;
     let mut window = None;
@@ -75,7 +86,10 @@ fn constructed(node: Node<'_>, arguments: Node<'_>, dart: &mut Dart<'_, '_>) -> 
                 let number = integer(value, dart);
                 max_requests = number.and_then(|number| u32::try_from(number).ok());
                 if number.is_some() && max_requests.is_none() {
-                    let message = format!("`maxRequests` must be a whole number from 0 to {}", u32::MAX);
+                    let message = format!(
+                        "`maxRequests` must be a whole number from 0 to {}",
+                        u32::MAX
+                    );
                     dart.faults.at(dart.span(value), message);
                 }
             }
@@ -85,9 +99,13 @@ fn constructed(node: Node<'_>, arguments: Node<'_>, dart: &mut Dart<'_, '_>) -> 
     if dart.faults.len() > before {
         return None;
     }
-    for (name, missing) in [("maxRequests", max_requests.is_none()), ("window", window.is_none())] {
+    for (name, missing) in [
+        ("maxRequests", max_requests.is_none()),
+        ("window", window.is_none()),
+    ] {
         if missing {
-            dart.faults.at_with_help(dart.span(node), format!("`{name}` is missing"), POLICY_FORM);
+            dart.faults
+                .at_with_help(dart.span(node), format!("`{name}` is missing"), POLICY_FORM);
         }
     }
     RateLimitPolicy::new(max_requests?, window?).ok()
@@ -102,7 +120,10 @@ fn duration(node: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<Duration> {
     let before = dart.faults.len();
     let mut total: Option<i128> = Some(0);
     for (name, value) in named(arguments, &UNITS.map(|(name, _)| name), dart) {
-        let unit = UNITS.iter().find(|(unit, _)| *unit == name).map_or(0, |(_, micros)| *micros);
+        let unit = UNITS
+            .iter()
+            .find(|(unit, _)| *unit == name)
+            .map_or(0, |(_, micros)| *micros);
         if let Some(number) = integer(value, dart) {
             total = total.and_then(|total| number.checked_mul(unit)?.checked_add(total));
         }
@@ -111,12 +132,15 @@ fn duration(node: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<Duration> {
         return None;
     }
     // What does not fit is too long as well; below 0 is as wrong as 0.
-    let micros = total.map_or(u64::MAX, |total| u64::try_from(total.max(0)).unwrap_or(u64::MAX));
+    let micros = total.map_or(u64::MAX, |total| {
+        u64::try_from(total.max(0)).unwrap_or(u64::MAX)
+    });
     let window = Duration::from_micros(micros);
     match RateLimitPolicy::new(0, window) {
         Ok(_) => Some(window),
         Err(PolicyError::WindowNotWhole) if micros == u64::MAX => {
-            dart.faults.at(dart.span(node), PolicyError::WindowTooLong.to_string());
+            dart.faults
+                .at(dart.span(node), PolicyError::WindowTooLong.to_string());
             None
         }
         Err(error) => {
@@ -127,7 +151,11 @@ fn duration(node: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<Duration> {
 }
 
 /// The named arguments of a call; a positional, unknown or second one is a fault.
-fn named<'t, 's>(arguments: Node<'t>, known: &[&str], dart: &mut Dart<'_, 's>) -> Vec<(&'s str, Node<'t>)> {
+fn named<'t, 's>(
+    arguments: Node<'t>,
+    known: &[&str],
+    dart: &mut Dart<'_, 's>,
+) -> Vec<(&'s str, Node<'t>)> {
     let mut found: Vec<(&'s str, Node<'t>)> = Vec::new();
     for argument in children(arguments) {
         let parts = children(argument);
@@ -141,9 +169,13 @@ fn named<'t, 's>(arguments: Node<'t>, known: &[&str], dart: &mut Dart<'_, 's>) -
         };
         let name = dart.text(label);
         if !known.contains(&name) {
-            dart.faults.unknown(dart.span(label), "argument", name, known.iter().copied());
+            dart.faults
+                .unknown(dart.span(label), "argument", name, known.iter().copied());
         } else if found.iter().any(|(other, _)| *other == name) {
-            dart.faults.at(dart.span(label), format!("the argument {} stands twice", quote(name)));
+            dart.faults.at(
+                dart.span(label),
+                format!("the argument {} stands twice", quote(name)),
+            );
         } else {
             found.push((name, value));
         }
@@ -157,10 +189,14 @@ fn integer(node: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<i128> {
     let mut rest = node;
     for _ in 0..MAX_FACTORS {
         if rest.kind() != "multiplicative_expression" {
-            return product.checked_mul(literal(rest, node, dart)?).or(Some(i128::MAX));
+            return product
+                .checked_mul(literal(rest, node, dart)?)
+                .or(Some(i128::MAX));
         }
         let parts = children(rest);
-        let [left, operator, right] = parts.as_slice() else { break };
+        let [left, operator, right] = parts.as_slice() else {
+            break;
+        };
         if dart.text(*operator) != "*" {
             break;
         }
@@ -173,20 +209,27 @@ fn integer(node: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<i128> {
 
 fn literal(node: Node<'_>, whole: Node<'_>, dart: &mut Dart<'_, '_>) -> Option<i128> {
     let (node, sign) = match children(node).as_slice() {
-        [operator, number] if node.kind() == "unary_expression" && dart.text(*operator) == "-" => (*number, -1),
+        [operator, number] if node.kind() == "unary_expression" && dart.text(*operator) == "-" => {
+            (*number, -1)
+        }
         _ => (node, 1),
     };
     let digits: String = dart.text(node).chars().filter(|c| *c != '_').collect();
     let number = match node.kind() {
         "decimal_integer_literal" => digits.parse::<i64>().ok(),
-        "hex_integer_literal" => digits.get(2..).and_then(|hex| i64::from_str_radix(hex, 16).ok()),
+        "hex_integer_literal" => digits
+            .get(2..)
+            .and_then(|hex| i64::from_str_radix(hex, 16).ok()),
         _ => {
             refuse_number(whole, dart);
             return None;
         }
     };
     if number.is_none() {
-        dart.faults.at(dart.span(node), format!("{} is too large", quote(dart.text(node))));
+        dart.faults.at(
+            dart.span(node),
+            format!("{} is too large", quote(dart.text(node))),
+        );
     }
     number.map(|number| i128::from(number) * sign)
 }

@@ -27,7 +27,10 @@ impl<'s> Dart<'_, 's> {
 
     /// A fault that names what stands there.
     pub(super) fn refuse(&mut self, node: Node<'_>, wanted: &str) {
-        let message = format!("{} is not understood here", construct(node, self.text(node)));
+        let message = format!(
+            "{} is not understood here",
+            construct(node, self.text(node))
+        );
         self.faults.at_with_help(self.span(node), message, wanted);
     }
 }
@@ -35,7 +38,9 @@ impl<'s> Dart<'_, 's> {
 /// The named children, comments left out.
 pub(super) fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|child| !is_comment(*child)).collect()
+    node.named_children(&mut cursor)
+        .filter(|child| !is_comment(*child))
+        .collect()
 }
 
 /// The only named child, if there is exactly one.
@@ -49,7 +54,8 @@ pub(super) fn only_child<'t>(node: Node<'t>) -> Option<Node<'t>> {
 /// Whether a keyword or sign stands directly in a node.
 pub(super) fn has_token(node: Node<'_>, token: &str) -> bool {
     let mut cursor = node.walk();
-    node.children(&mut cursor).any(|child| !child.is_named() && child.kind() == token)
+    node.children(&mut cursor)
+        .any(|child| !child.is_named() && child.kind() == token)
 }
 
 fn is_comment(node: Node<'_>) -> bool {
@@ -60,7 +66,9 @@ fn is_comment(node: Node<'_>) -> bool {
 pub(super) fn plain_string(dart: &Dart<'_, '_>, node: Node<'_>) -> Option<String> {
     let quoted = (node.kind() == "string_literal").then(|| only_child(node))??;
     let parts = children(quoted);
-    let plain = parts.iter().all(|part| part.kind().starts_with("template_chars"));
+    let plain = parts
+        .iter()
+        .all(|part| part.kind().starts_with("template_chars"));
     plain.then(|| parts.iter().map(|part| dart.text(*part)).collect())
 }
 
@@ -68,26 +76,45 @@ fn span(source: &Source, node: Node<'_>) -> Span {
     let at = source.span_of_byte(node.start_byte());
     let text = source.text().get(node.byte_range()).unwrap_or("");
     let length = text.lines().next().map_or(0, |line| line.chars().count());
-    Span { length: u32::try_from(length).unwrap_or(u32::MAX), ..at }
+    Span {
+        length: u32::try_from(length).unwrap_or(u32::MAX),
+        ..at
+    }
 }
+
+/// The most places of broken syntax that are told: one makes the next.
+const MAX_BROKEN: usize = 10;
 
 /// Says where the syntax is broken.
 pub(super) fn broken(root: Node<'_>, faults: &mut Faults<'_>) {
     let mut cursor = root.walk();
+    let mut told = 0;
     loop {
         let node = cursor.node();
         // A leaf that has an error without being one stands for a token that is not there.
-        let is_missing = node.is_missing() || (node.has_error() && !node.is_error() && node.child_count() == 0);
+        let is_missing =
+            node.is_missing() || (node.has_error() && !node.is_error() && node.child_count() == 0);
         if node.is_error() || is_missing {
             let source = faults.source();
             let message = if is_missing {
-                let what = if node.kind() == "identifier" { "a name".to_owned() } else { quote(node.kind()) };
+                let what = if node.kind() == "identifier" {
+                    "a name".to_owned()
+                } else {
+                    quote(node.kind())
+                };
                 format!("this is not Dart: {what} is missing")
             } else {
                 let text = source.text().get(node.byte_range()).unwrap_or("");
-                format!("this is not Dart: {} is unexpected", quote(text.trim().lines().next().unwrap_or("")))
+                format!(
+                    "this is not Dart: {} is unexpected",
+                    quote(text.trim().lines().next().unwrap_or(""))
+                )
             };
             faults.at(span(source, node), message);
+            told += 1;
+            if told == MAX_BROKEN {
+                return;
+            }
         }
         // What is inside of an error says nothing more.
         if node.has_error() && !node.is_error() && cursor.goto_first_child() {
@@ -104,7 +131,9 @@ pub(super) fn broken(root: Node<'_>, faults: &mut Faults<'_>) {
 /// What people call a construct.
 pub(super) fn construct(node: Node<'_>, text: &str) -> String {
     // `await x` is a unary expression around what it is.
-    let node = only_child(node).filter(|inner| inner.kind() == "await_expression").unwrap_or(node);
+    let node = only_child(node)
+        .filter(|inner| inner.kind() == "await_expression")
+        .unwrap_or(node);
     let fixed = match node.kind() {
         "if_statement" => "an `if` statement",
         "conditional_expression" => "a conditional expression (`? :`)",
@@ -125,7 +154,9 @@ pub(super) fn construct(node: Node<'_>, text: &str) -> String {
         "mixins" => "`with`",
         "interfaces" => "`implements`",
         "part_directive" => "`part`",
-        "factory_constructor_signature" | "redirecting_factory_constructor_signature" => "a factory constructor",
+        "factory_constructor_signature" | "redirecting_factory_constructor_signature" => {
+            "a factory constructor"
+        }
         "additive_expression" | "multiplicative_expression" => "arithmetic",
         "decimal_floating_point_literal" => "a number with a fraction",
         "switch_statement" | "switch_expression" => "a `switch`",
@@ -143,10 +174,15 @@ pub(super) fn construct(node: Node<'_>, text: &str) -> String {
         _ if !fixed.is_empty() => fixed.to_owned(),
         "identifier" => format!("the name {}", quote(text)),
         "call_expression" => {
-            let function = node.child_by_field_name("function").map_or(0, |function| function.byte_range().len());
+            let function = node
+                .child_by_field_name("function")
+                .map_or(0, |function| function.byte_range().len());
             format!("a call of {}", quote(text.get(..function).unwrap_or(text)))
         }
-        "const_object_expression" | "new_expression" | "constructor_invocation" | "member_expression" => quote(text),
+        "const_object_expression"
+        | "new_expression"
+        | "constructor_invocation"
+        | "member_expression" => quote(text),
         kind => format!("a {} ({})", kind.replace('_', " "), quote(text)),
     }
 }

@@ -16,26 +16,52 @@ struct Paint {
     off: &'static str,
 }
 
-const PLAIN: Paint = Paint { error: "", dim: "", bold: "", off: "" };
-const COLORED: Paint = Paint { error: "\u{1b}[1;31m", dim: "\u{1b}[34m", bold: "\u{1b}[1m", off: "\u{1b}[0m" };
+const PLAIN: Paint = Paint {
+    error: "",
+    dim: "",
+    bold: "",
+    off: "",
+};
+const COLORED: Paint = Paint {
+    error: "\u{1b}[1;31m",
+    dim: "\u{1b}[34m",
+    bold: "\u{1b}[1m",
+    off: "\u{1b}[0m",
+};
 
 pub(super) fn render(fault: &Diagnostic, color: bool) -> String {
-    let Paint { error, dim, bold, off } = if color { COLORED } else { PLAIN };
+    let Paint {
+        error,
+        dim,
+        bold,
+        off,
+    } = if color { COLORED } else { PLAIN };
     let number = fault.line.to_string();
     let gutter = " ".repeat(number.len());
     let mut out = String::new();
     let _ = writeln!(out, "{error}error{off}{bold}: {}{off}", fault.message);
-    let _ = writeln!(out, "{gutter}{dim}-->{off} {}:{}:{}", fault.path, fault.line, fault.column);
+    let _ = writeln!(
+        out,
+        "{gutter}{dim}-->{off} {}:{}:{}",
+        fault.path, fault.line, fault.column
+    );
     if fault.source_line.is_empty() {
         if let Some(help) = &fault.help {
             let _ = writeln!(out, "{gutter} {dim}={off} {help}");
         }
         return out;
     }
-    let (line, start) = cut(&fault.source_line, fault.column as usize - 1);
+    let (line, start) = cut(
+        &fault.source_line,
+        (fault.column as usize).saturating_sub(1),
+    );
     let width = line.chars().count();
     let length = (fault.length.max(1) as usize).min(width.saturating_sub(start).max(1));
-    let help = fault.help.as_deref().map(|help| format!(" {help}")).unwrap_or_default();
+    let help = fault
+        .help
+        .as_deref()
+        .map(|help| format!(" {help}"))
+        .unwrap_or_default();
     let _ = writeln!(out, "{gutter} {dim}|{off}");
     let _ = writeln!(out, "{dim}{number} |{off} {line}");
     let _ = writeln!(

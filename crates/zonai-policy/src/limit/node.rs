@@ -6,9 +6,9 @@ use zonai_limit::limits::MAX_WINDOWS;
 use zonai_limit::{Limit, Mode, Operation, RateLimitPolicy, Shared};
 
 use super::{LimitError, parse_limit, parse_window};
+use crate::Faults;
 use crate::diagnostic::quote;
 use crate::yaml::{Entry, Map, Node, Value};
-use crate::Faults;
 
 /// What holds for a limit where its node says nothing.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,11 @@ impl LimitContext {
     pub fn of(operation: Operation, mode: Mode) -> Self {
         let may_observe = operation != Operation::FailedSignIn;
         let mode = if may_observe { mode } else { Mode::Enforce };
-        Self { default: Some(operation.default_policy()), mode, may_observe }
+        Self {
+            default: Some(operation.default_policy()),
+            mode,
+            may_observe,
+        }
     }
 }
 
@@ -49,7 +53,11 @@ pub fn read_limit(entry: &Entry, context: LimitContext, faults: &mut Faults<'_>)
         _ => windows(&entry.key, &entry.value, faults),
     };
     let windows = windows?;
-    let limit = Limit { windows, mode, origin: faults.source().origin(entry.key_span) };
+    let limit = Limit {
+        windows,
+        mode,
+        origin: faults.source().origin(entry.key_span),
+    };
     (faults.len() == before).then_some(limit)
 }
 
@@ -71,7 +79,9 @@ pub fn read_shared(node: &Node, faults: &mut Faults<'_>) -> Vec<(Operation, Limi
     if node.is_null() {
         return limits;
     }
-    let Some(map) = node.expect_map("`shared`", faults) else { return limits };
+    let Some(map) = node.expect_map("`shared`", faults) else {
+        return limits;
+    };
     for entry in &map.entries {
         match Operation::from_name(&entry.key) {
             Some(operation) if Shared::of(operation).is_some() => {
@@ -84,7 +94,10 @@ pub fn read_shared(node: &Node, faults: &mut Faults<'_>) -> Vec<(Operation, Limi
                 "it is set per table, in a policy file",
             ),
             None => {
-                let known = Shared::ALL.iter().flat_map(|shared| shared.operations()).map(|o| o.name());
+                let known = Shared::ALL
+                    .iter()
+                    .flat_map(|shared| shared.operations())
+                    .map(|o| o.name());
                 faults.unknown(entry.key_span, "operation", &entry.key, known);
             }
         }
@@ -95,7 +108,10 @@ pub fn read_shared(node: &Node, faults: &mut Faults<'_>) -> Vec<(Operation, Limi
 fn mode_of_limit(entry: &Entry, context: LimitContext, faults: &mut Faults<'_>) -> Option<Mode> {
     let mode = read_mode(&entry.value, faults)?;
     if mode == Mode::Observe && !context.may_observe {
-        faults.at(entry.value.span, "failed sign-ins are always refused past their limit, never only observed");
+        faults.at(
+            entry.value.span,
+            "failed sign-ins are always refused past their limit, never only observed",
+        );
         return None;
     }
     Some(mode)
@@ -114,21 +130,37 @@ fn map_windows(
         {
             return Some(vec![default]);
         }
-        let policy = one_window(&entry.value, map, &["maxRequests", "window", "mode"], faults);
+        let policy = one_window(
+            &entry.value,
+            map,
+            &["maxRequests", "window", "mode"],
+            faults,
+        );
         return policy.map(|policy| vec![policy]);
     };
     for other in &map.entries {
         match other.key.as_str() {
             "limit" | "mode" => {}
             "maxRequests" | "max_requests" | "window" => {
-                faults.at(other.key_span, format!("{} stands beside `limit`; write one of them", quote(&other.key)));
+                faults.at(
+                    other.key_span,
+                    format!(
+                        "{} stands beside `limit`; write one of them",
+                        quote(&other.key)
+                    ),
+                );
             }
             _ => faults.unknown(other.key_span, "key", &other.key, ["limit", "mode"]),
         }
     }
     let windows = windows("limit", &inner.value, faults)?;
-    if windows.is_empty() && let Some(mode) = map.get("mode") {
-        faults.at(mode.key_span, "`mode` has no meaning where the limit is `none`");
+    if windows.is_empty()
+        && let Some(mode) = map.get("mode")
+    {
+        faults.at(
+            mode.key_span,
+            "`mode` has no meaning where the limit is `none`",
+        );
     }
     Some(windows)
 }
@@ -137,8 +169,12 @@ fn map_windows(
 fn windows(name: &str, node: &Node, faults: &mut Faults<'_>) -> Option<Vec<RateLimitPolicy>> {
     match &node.value {
         Value::Seq(items) => list(node, items, faults),
-        Value::Map(map) => one_window(node, map, &["maxRequests", "window"], faults).map(|policy| vec![policy]),
-        Value::Scalar { .. } => scalar(name, node, faults).map(|policy| policy.into_iter().collect()),
+        Value::Map(map) => {
+            one_window(node, map, &["maxRequests", "window"], faults).map(|policy| vec![policy])
+        }
+        Value::Scalar { .. } => {
+            scalar(name, node, faults).map(|policy| policy.into_iter().collect())
+        }
     }
 }
 
@@ -148,16 +184,25 @@ fn scalar(name: &str, node: &Node, faults: &mut Faults<'_>) -> Option<Option<Rat
         faults.at_with_help(node.span, message, "write `10/1m`, or `none` for no limit");
         return None;
     };
-    parse_limit(text).map_err(|error| limit_fault(node, &error, faults)).ok()
+    parse_limit(text)
+        .map_err(|error| limit_fault(node, &error, faults))
+        .ok()
 }
 
 fn list(node: &Node, items: &[Node], faults: &mut Faults<'_>) -> Option<Vec<RateLimitPolicy>> {
     if items.is_empty() {
-        faults.at_with_help(node.span, "an empty list is no limit", "write `none` for no limit");
+        faults.at_with_help(
+            node.span,
+            "an empty list is no limit",
+            "write `none` for no limit",
+        );
         return None;
     }
     if let Some(surplus) = items.get(MAX_WINDOWS) {
-        faults.at(surplus.span, format!("one operation may have at most {MAX_WINDOWS} windows"));
+        faults.at(
+            surplus.span,
+            format!("one operation may have at most {MAX_WINDOWS} windows"),
+        );
     }
     let before = faults.len();
     let mut policies: Vec<RateLimitPolicy> = Vec::new();
@@ -165,7 +210,10 @@ fn list(node: &Node, items: &[Node], faults: &mut Faults<'_>) -> Option<Vec<Rate
         let policy = match &item.value {
             Value::Map(map) => one_window(item, map, &["maxRequests", "window"], faults),
             Value::Seq(_) => {
-                faults.at(item.span, "a list of windows holds limits such as `10/1s`, not lists");
+                faults.at(
+                    item.span,
+                    "a list of windows holds limits such as `10/1s`, not lists",
+                );
                 None
             }
             Value::Scalar { .. } => match scalar("an item", item, faults) {
@@ -177,8 +225,14 @@ fn list(node: &Node, items: &[Node], faults: &mut Faults<'_>) -> Option<Vec<Rate
             },
         };
         let Some(policy) = policy else { continue };
-        if policies.iter().any(|other| other.window_ms() == policy.window_ms()) {
-            faults.at(item.span, format!("the window {} stands twice", super::write_window(policy)));
+        if policies
+            .iter()
+            .any(|other| other.window_ms() == policy.window_ms())
+        {
+            faults.at(
+                item.span,
+                format!("the window {} stands twice", super::write_window(policy)),
+            );
             continue;
         }
         policies.push(policy);
@@ -187,29 +241,52 @@ fn list(node: &Node, items: &[Node], faults: &mut Faults<'_>) -> Option<Vec<Rate
 }
 
 /// `{maxRequests: 10, window: 1m}`.
-fn one_window(node: &Node, map: &Map, known: &[&str], faults: &mut Faults<'_>) -> Option<RateLimitPolicy> {
+fn one_window(
+    node: &Node,
+    map: &Map,
+    known: &[&str],
+    faults: &mut Faults<'_>,
+) -> Option<RateLimitPolicy> {
     let before = faults.len();
     for entry in &map.entries {
         if entry.key == "mode" && !known.contains(&"mode") {
-            faults.at(entry.key_span, "`mode` is set for the whole operation, beside `limit`");
+            faults.at(
+                entry.key_span,
+                "`mode` is set for the whole operation, beside `limit`",
+            );
         } else if entry.key != "max_requests" && !known.contains(&entry.key.as_str()) {
             faults.unknown(entry.key_span, "key", &entry.key, known.iter().copied());
         }
     }
     if let (Some(first), Some(second)) = (map.get("maxRequests"), map.get("max_requests")) {
         let later = first.key_span.max(second.key_span);
-        faults.at(later, "`maxRequests` and `max_requests` are the same key; write one of them");
+        faults.at(
+            later,
+            "`maxRequests` and `max_requests` are the same key; write one of them",
+        );
     }
     let strange = faults.len() > before;
     let requests = map.get("maxRequests").or_else(|| map.get("max_requests"));
-    let max_requests =
-        requests.and_then(|entry| entry.value.expect_int("`maxRequests`", 0..=u32::MAX, faults));
-    let window = map.get("window").and_then(|entry| window(&entry.value, faults));
+    let max_requests = requests.and_then(|entry| {
+        entry
+            .value
+            .expect_int("`maxRequests`", 0..=u32::MAX, faults)
+    });
+    let window = map
+        .get("window")
+        .and_then(|entry| window(&entry.value, faults));
     // A misspelt key is one fault, not a missing one beside it.
     if !strange {
-        for (key, missing) in [("maxRequests", requests.is_none()), ("window", map.get("window").is_none())] {
+        for (key, missing) in [
+            ("maxRequests", requests.is_none()),
+            ("window", map.get("window").is_none()),
+        ] {
             if missing {
-                faults.at_with_help(node.span, format!("`{key}` is missing"), "such as {maxRequests: 10, window: 1m}");
+                faults.at_with_help(
+                    node.span,
+                    format!("`{key}` is missing"),
+                    "such as {maxRequests: 10, window: 1m}",
+                );
             }
         }
     }
@@ -223,12 +300,17 @@ fn window(node: &Node, faults: &mut Faults<'_>) -> Option<std::time::Duration> {
     let Some(text) = node.as_scalar() else {
         faults.at_with_help(
             node.span,
-            format!("`window` must be a whole number and a unit, not {}", node.describe()),
+            format!(
+                "`window` must be a whole number and a unit, not {}",
+                node.describe()
+            ),
             "such as `1m` or `500ms`",
         );
         return None;
     };
-    parse_window(text).map_err(|error| limit_fault(node, &error, faults)).ok()
+    parse_window(text)
+        .map_err(|error| limit_fault(node, &error, faults))
+        .ok()
 }
 
 fn limit_fault(node: &Node, error: &LimitError, faults: &mut Faults<'_>) {

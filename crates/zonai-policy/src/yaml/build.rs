@@ -67,13 +67,24 @@ pub(super) fn build(faults: &mut Faults<'_>) -> Option<Node> {
         match next {
             Ok((event, span)) => builder.event(event, place(span)).ok()?,
             Err(error) => {
-                let at = Span::point(number(error.marker().line()).max(1), number(error.marker().col()) + 1);
-                builder.faults.at(at, format!("this is not YAML: {}", error.info()));
+                let at = Span::point(
+                    number(error.marker().line()).max(1),
+                    number(error.marker().col()) + 1,
+                );
+                builder
+                    .faults
+                    .at(at, format!("this is not YAML: {}", error.info()));
                 return None;
             }
         }
     }
-    let empty = Node { value: Value::Scalar { text: String::new(), plain: true }, span: Span::START };
+    let empty = Node {
+        value: Value::Scalar {
+            text: String::new(),
+            plain: true,
+        },
+        span: Span::START,
+    };
     Some(builder.root.unwrap_or(empty))
 }
 
@@ -92,19 +103,42 @@ impl Builder<'_, '_> {
                     if tag.is_yaml_core_schema_tag("str") {
                         plain = false;
                     } else {
-                        self.faults.at(span, format!("the tag {} is not understood here", quote(&tag.original())));
+                        self.faults.at(
+                            span,
+                            format!("the tag {} is not understood here", quote(&tag.original())),
+                        );
                     }
                 }
                 // The parser gives an empty value as `~` of no length.
-                let text = if plain && span.length == 0 { String::new() } else { text.into_owned() };
+                let text = if plain && span.length == 0 {
+                    String::new()
+                } else {
+                    text.into_owned()
+                };
                 self.spend(span, text.len())?;
-                self.finish(Node { value: Value::Scalar { text, plain }, span }, anchor)?;
+                self.finish(
+                    Node {
+                        value: Value::Scalar { text, plain },
+                        span,
+                    },
+                    anchor,
+                )?;
             }
             Event::SequenceStart(_, anchor, tag) => {
-                self.open(Open::Seq(Vec::new()), span, anchor, tag.map(|tag| tag.original()))?;
+                self.open(
+                    Open::Seq(Vec::new()),
+                    span,
+                    anchor,
+                    tag.map(|tag| tag.original()),
+                )?;
             }
             Event::MappingStart(_, anchor, tag) => {
-                self.open(Open::Map(OpenMap::default()), span, anchor, tag.map(|tag| tag.original()))?;
+                self.open(
+                    Open::Map(OpenMap::default()),
+                    span,
+                    anchor,
+                    tag.map(|tag| tag.original()),
+                )?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close()?,
             Event::Alias(anchor) => self.alias(anchor, span)?,
@@ -113,25 +147,46 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn open(&mut self, open: Open, span: Span, anchor: usize, tag: Option<String>) -> Result<(), Stop> {
+    fn open(
+        &mut self,
+        open: Open,
+        span: Span,
+        anchor: usize,
+        tag: Option<String>,
+    ) -> Result<(), Stop> {
         if let Some(tag) = tag {
-            self.faults.at(span, format!("the tag {} is not understood here", quote(&tag)));
+            self.faults.at(
+                span,
+                format!("the tag {} is not understood here", quote(&tag)),
+            );
         }
         self.spend(span, 0)?;
         if self.stack.len() >= MAX_DEPTH {
             return self.stop(span, format!("nested more than {MAX_DEPTH} deep"));
         }
-        self.stack.push(Frame { open, span: Span { length: 0, ..span }, anchor });
+        self.stack.push(Frame {
+            open,
+            span: Span { length: 0, ..span },
+            anchor,
+        });
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Stop> {
-        let Some(frame) = self.stack.pop() else { return Ok(()) };
+        let Some(frame) = self.stack.pop() else {
+            return Ok(());
+        };
         let value = match frame.open {
             Open::Seq(items) => Value::Seq(items),
             Open::Map(open) => Value::Map(open.map),
         };
-        self.finish(Node { value, span: frame.span }, frame.anchor)
+        self.finish(
+            Node {
+                value,
+                span: frame.span,
+            },
+            frame.anchor,
+        )
     }
 
     /// Puts a finished node where it belongs.
@@ -142,8 +197,14 @@ impl Builder<'_, '_> {
         }
         match self.stack.last_mut() {
             None => self.root = Some(node),
-            Some(Frame { open: Open::Seq(items), .. }) => items.push(node),
-            Some(Frame { open: Open::Map(open), .. }) => match open.key.take() {
+            Some(Frame {
+                open: Open::Seq(items),
+                ..
+            }) => items.push(node),
+            Some(Frame {
+                open: Open::Map(open),
+                ..
+            }) => match open.key.take() {
                 None => open.key = Some(node),
                 Some(key) => Self::entry(self.faults, open, key, node),
             },
@@ -158,7 +219,13 @@ impl Builder<'_, '_> {
             return;
         };
         if let Some(first) = open.seen.get(&text) {
-            faults.at(key_span, format!("the key {} stands twice; first at line {first}", quote(&text)));
+            faults.at(
+                key_span,
+                format!(
+                    "the key {} stands twice; first at line {first}",
+                    quote(&text)
+                ),
+            );
             return;
         }
         if value.span.length == 0 && value.is_null() {
@@ -166,7 +233,11 @@ impl Builder<'_, '_> {
             value.span = key_span;
         }
         open.seen.insert(text.clone(), key_span.line);
-        open.map.entries.push(Entry { key: text, key_span, value });
+        open.map.entries.push(Entry {
+            key: text,
+            key_span,
+            value,
+        });
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
@@ -177,7 +248,10 @@ impl Builder<'_, '_> {
         if self.stack.len() + depth > MAX_DEPTH {
             return self.stop(span, format!("nested more than {MAX_DEPTH} deep"));
         }
-        let node = Node { span, ..node.clone() };
+        let node = Node {
+            span,
+            ..node.clone()
+        };
         self.spend(span, cost)?;
         self.finish(node, 0)
     }
@@ -185,7 +259,10 @@ impl Builder<'_, '_> {
     fn spend(&mut self, span: Span, cost: usize) -> Result<(), Stop> {
         self.spent = self.spent.saturating_add(cost).saturating_add(NODE_COST);
         if self.spent > BUDGET {
-            return self.stop(span, "the file means more than can be held; aliases multiply");
+            return self.stop(
+                span,
+                "the file means more than can be held; aliases multiply",
+            );
         }
         Ok(())
     }
@@ -201,7 +278,11 @@ fn weight(node: &Node) -> usize {
         + match &node.value {
             Value::Scalar { text, .. } => text.len(),
             Value::Seq(items) => items.iter().map(weight).sum(),
-            Value::Map(map) => map.entries.iter().map(|e| NODE_COST + e.key.len() + weight(&e.value)).sum(),
+            Value::Map(map) => map
+                .entries
+                .iter()
+                .map(|e| NODE_COST + e.key.len() + weight(&e.value))
+                .sum(),
         }
 }
 
@@ -209,7 +290,14 @@ fn depth(node: &Node) -> usize {
     match &node.value {
         Value::Scalar { .. } => 0,
         Value::Seq(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Map(map) => 1 + map.entries.iter().map(|e| depth(&e.value)).max().unwrap_or(0),
+        Value::Map(map) => {
+            1 + map
+                .entries
+                .iter()
+                .map(|e| depth(&e.value))
+                .max()
+                .unwrap_or(0)
+        }
     }
 }
 
@@ -220,7 +308,11 @@ fn place(span: granit_parser::Span) -> Span {
     } else {
         usize::from(end.index() > start.index())
     };
-    Span { line: number(start.line()).max(1), column: number(start.col()) + 1, length: number(length) }
+    Span {
+        line: number(start.line()).max(1),
+        column: number(start.col()) + 1,
+        length: number(length),
+    }
 }
 
 fn number(value: usize) -> u32 {

@@ -105,7 +105,11 @@ impl Node {
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
-            Value::Scalar { text, plain } if !plain || (!self.is_null() && !self.is_bool_or_number()) => Some(text),
+            Value::Scalar { text, plain }
+                if !plain || (!self.is_null() && !self.is_bool_or_number()) =>
+            {
+                Some(text)
+            }
             _ => None,
         }
     }
@@ -129,7 +133,9 @@ impl Node {
     }
 
     fn is_bool_or_number(&self) -> bool {
-        let Some(text) = self.plain() else { return false };
+        let Some(text) = self.plain() else {
+            return false;
+        };
         self.as_bool().is_some()
             || text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'))
                 && text.parse::<f64>().is_ok()
@@ -150,7 +156,11 @@ impl Node {
         let text = self.as_str();
         if text.is_none() && self.is_bool_or_number() {
             let help = "put it in quotes if it is meant as text";
-            faults.at_with_help(self.span, format!("{what} must be a text, not {}", self.describe()), help);
+            faults.at_with_help(
+                self.span,
+                format!("{what} must be a text, not {}", self.describe()),
+                help,
+            );
             return None;
         }
         self.expect(text, what, "a text", faults)
@@ -171,14 +181,26 @@ impl Node {
     where
         T: FromStr + PartialOrd + std::fmt::Display + Copy,
     {
-        let number = self.plain().and_then(|text| text.parse::<T>().ok()).filter(|n| range.contains(n));
+        let number = self
+            .plain()
+            .and_then(|text| text.parse::<T>().ok())
+            .filter(|n| range.contains(n));
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
         self.expect(number, what, &wanted, faults)
     }
 
-    fn expect<T>(&self, found: Option<T>, what: &str, wanted: &str, faults: &mut Faults<'_>) -> Option<T> {
+    fn expect<T>(
+        &self,
+        found: Option<T>,
+        what: &str,
+        wanted: &str,
+        faults: &mut Faults<'_>,
+    ) -> Option<T> {
         if found.is_none() {
-            faults.at(self.span, format!("{what} must be {wanted}, not {}", self.describe()));
+            faults.at(
+                self.span,
+                format!("{what} must be {wanted}, not {}", self.describe()),
+            );
         }
         found
     }

@@ -1,5 +1,10 @@
 //! The behaviour of the policy readers, through the public API.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 mod anything;
 mod convert;

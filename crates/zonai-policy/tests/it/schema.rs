@@ -14,17 +14,26 @@ struct Schema {
 
 impl Schema {
     fn load() -> Self {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/rate-limit.schema.json");
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../schemas/rate-limit.schema.json"
+        );
         let schema: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         let mut schemas = Schemas::new();
         let mut compiler = Compiler::new();
-        compiler.add_resource("file:///rate-limit.schema.json", schema).unwrap();
-        let index = compiler.compile("file:///rate-limit.schema.json", &mut schemas).unwrap();
+        compiler
+            .add_resource("file:///rate-limit.schema.json", schema)
+            .unwrap();
+        let index = compiler
+            .compile("file:///rate-limit.schema.json", &mut schemas)
+            .unwrap();
         Self { schemas, index }
     }
 
     fn takes(&self, text: &str) -> bool {
-        self.schemas.validate(&json(&document(text)), self.index).is_ok()
+        self.schemas
+            .validate(&json(&document(text)), self.index)
+            .is_ok()
     }
 }
 
@@ -40,9 +49,12 @@ fn document(text: &str) -> Node {
 fn json(node: &Node) -> Json {
     match &node.value {
         Value::Seq(items) => items.iter().map(json).collect(),
-        Value::Map(map) => {
-            Json::Object(map.entries.iter().map(|entry| (entry.key.clone(), json(&entry.value))).collect())
-        }
+        Value::Map(map) => Json::Object(
+            map.entries
+                .iter()
+                .map(|entry| (entry.key.clone(), json(&entry.value)))
+                .collect(),
+        ),
         Value::Scalar { text, plain: true } if node.as_str().is_none() => {
             if node.is_null() {
                 Json::Null
@@ -153,8 +165,28 @@ fn schema_and_reader_agree_on_documents() {
 fn schema_and_reader_agree_on_the_text_of_limits_at_every_border() {
     let schema = Schema::load();
     let mut tried = 0;
-    let numbers = [0_u64, 1, 9, 10, 365, 366, 367, 8_783, 8_784, 8_785, 527_040, 527_041, 31_622_400, 31_622_401,
-        31_622_400_000, 31_622_400_001, 4_294_967_295, 4_294_967_296, 99_999_999_999, u64::MAX];
+    let numbers = [
+        0_u64,
+        1,
+        9,
+        10,
+        365,
+        366,
+        367,
+        8_783,
+        8_784,
+        8_785,
+        527_040,
+        527_041,
+        31_622_400,
+        31_622_401,
+        31_622_400_000,
+        31_622_400_001,
+        4_294_967_295,
+        4_294_967_296,
+        99_999_999_999,
+        u64::MAX,
+    ];
     let units = ["ms", "s", "m", "h", "d", "w", "", "M", " m", "min"];
     let mut texts: Vec<String> = Vec::new();
     for number in numbers {
@@ -163,7 +195,13 @@ fn schema_and_reader_agree_on_the_text_of_limits_at_every_border() {
         texts.push(format!("0{number}/1m"));
         texts.push(format!("1/0{number}d"));
     }
-    texts.extend(["", "/", "1/", "/1m", "1/1m/1m", " 1/1m", "1/1m ", "1 /1m", "1/1m\\n", "None", "none", "-1/1m", "+1/1m", "1/-1m", "1e3/1m", "١/1m"].map(String::from));
+    texts.extend(
+        [
+            "", "/", "1/", "/1m", "1/1m/1m", " 1/1m", "1/1m ", "1 /1m", "1/1m\\n", "None", "none",
+            "-1/1m", "+1/1m", "1/-1m", "1e3/1m", "١/1m",
+        ]
+        .map(String::from),
+    );
     for text in texts {
         let text = format!("{{table: tasks, limits: {{get: \"{text}\"}}}}");
         assert_eq!(schema.takes(&text), faults(&text).is_empty(), "{text}");

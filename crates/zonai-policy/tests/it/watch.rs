@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use zonai_policy::{Fingerprint, Pace, Watch, read_folder};
@@ -15,12 +15,16 @@ use crate::support::tables;
 const LONG: Duration = Duration::from_secs(20);
 
 fn fast() -> Pace {
-    Pace { look: Duration::from_millis(4), settle: Duration::from_millis(2), ..Pace::default() }
+    Pace {
+        look: Duration::from_millis(4),
+        settle: Duration::from_millis(2),
+        ..Pace::default()
+    }
 }
 
 /// Watches, and sends what stands in the folder after each change: `tasks=10/1m`.
 fn watched(dir: &Path) -> (Watch, Receiver<String>) {
-    let (send, receive) = channel();
+    let (send, receive) = sync_channel(1_000);
     let folder = dir.to_owned();
     let seen = Fingerprint::of(dir);
     let watch = Watch::start(dir, seen, fast(), move || {
@@ -28,9 +32,19 @@ fn watched(dir: &Path) -> (Watch, Receiver<String>) {
         let shown: Vec<String> = reading
             .registrations
             .iter()
-            .map(|stated| format!("{}={}", stated.limits.table, crate::support::shape(stated).3["create"]))
+            .map(|stated| {
+                format!(
+                    "{}={}",
+                    stated.limits.table,
+                    crate::support::shape(stated).3["create"]
+                )
+            })
             .collect();
-        let _ = send.send(if reading.faults.is_empty() { shown.join(" ") } else { "faults".to_owned() });
+        let _ = send.send(if reading.faults.is_empty() {
+            shown.join(" ")
+        } else {
+            "faults".to_owned()
+        });
     });
     (watch.unwrap(), receive)
 }
@@ -79,7 +93,11 @@ fn a_swapped_symlink_is_seen_wherever_on_the_path_it_stands() {
     let path = |name: &str| root.path().join(name);
     for (folder, limit) in [("v1", "1/1m"), ("v2", "2/1m")] {
         fs::create_dir_all(path(folder).join("rate_limit")).unwrap();
-        fs::write(path(folder).join("rate_limit/a.yaml"), policy("tasks", limit)).unwrap();
+        fs::write(
+            path(folder).join("rate_limit/a.yaml"),
+            policy("tasks", limit),
+        )
+        .unwrap();
     }
     symlink("v1", path("data")).unwrap();
     // The folder is a real one, its files lead through a link that is swapped, as mounted configuration does.
@@ -101,7 +119,7 @@ fn what_changed_between_reading_and_watching_is_seen() {
     let seen = read_folder(dir.path(), &tables()).fingerprint;
     assert_eq!(seen, Fingerprint::of(dir.path()));
     fs::write(dir.path().join("a.yaml"), policy("tasks", "2/1m")).unwrap();
-    let (send, receive) = channel();
+    let (send, receive) = sync_channel(1_000);
     let watch = Watch::start(dir.path(), seen, fast(), move || send.send(()).unwrap()).unwrap();
     receive.recv_timeout(LONG).unwrap();
     watch.stop();
@@ -128,17 +146,23 @@ fn changes_that_never_end_starve_nothing() {
     let file = dir.path().join("a.yaml");
     let (watch, receive) = watched(dir.path());
     let done = Arc::new(AtomicBool::new(false));
-    let writer = std::thread::spawn({
-        let done = Arc::clone(&done);
-        move || {
-            let mut round = 0_u32;
-            while !done.load(Ordering::Relaxed) {
-                round += 1;
-                fs::write(file.with_extension("tmp"), policy("tasks", &format!("{round}/1m"))).unwrap();
-                fs::rename(file.with_extension("tmp"), &file).unwrap();
+    let writer = std::thread::Builder::new()
+        .spawn({
+            let done = Arc::clone(&done);
+            move || {
+                let mut round = 0_u32;
+                while !done.load(Ordering::Relaxed) {
+                    round += 1;
+                    fs::write(
+                        file.with_extension("tmp"),
+                        policy("tasks", &format!("{round}/1m")),
+                    )
+                    .unwrap();
+                    fs::rename(file.with_extension("tmp"), &file).unwrap();
+                }
             }
-        }
-    });
+        })
+        .unwrap();
     for _ in 0..10 {
         let state = receive.recv_timeout(LONG).unwrap();
         assert!(state.starts_with("tasks="), "{state}");
@@ -151,9 +175,12 @@ fn changes_that_never_end_starve_nothing() {
 #[test]
 fn a_nudge_reads_again_and_a_panic_ends_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let (send, receive) = channel();
+    let (send, receive) = sync_channel(1_000);
     let mut calls = 0;
-    let pace = Pace { look: Duration::from_secs(3_600), ..fast() };
+    let pace = Pace {
+        look: Duration::from_secs(3_600),
+        ..fast()
+    };
     let watch = Watch::start(dir.path(), Fingerprint::of(dir.path()), pace, move || {
         calls += 1;
         send.send(calls).unwrap();

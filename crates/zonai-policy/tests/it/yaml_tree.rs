@@ -7,21 +7,48 @@ fn read(text: &str) -> (Option<yaml::Node>, Vec<String>) {
     let source = Source::new("f.yaml", text);
     let mut faults = Faults::new(&source);
     let root = yaml::parse(&mut faults);
-    (root, faults.into_list().iter().map(ToString::to_string).collect())
+    (
+        root,
+        faults.into_list().iter().map(ToString::to_string).collect(),
+    )
 }
 
 #[test]
 fn every_node_knows_its_place() {
-    let (root, faults) = read("# head\na: 1\nb:\n  - x\n  - {ü: \"two words\", d: *e}\n".replace("*e", "~").as_str());
+    let (root, faults) = read(
+        "# head\na: 1\nb:\n  - x\n  - {ü: \"two words\", d: *e}\n"
+            .replace("*e", "~")
+            .as_str(),
+    );
     assert_eq!(faults, [""; 0]);
     let root = root.unwrap();
     let b = root.as_map().unwrap().get("b").unwrap();
     assert_eq!((b.key_span.line, b.key_span.column), (3, 1));
     let items = b.value.as_seq().unwrap();
-    assert_eq!((items[0].span.line, items[0].span.column, items[0].span.length), (4, 5, 1));
+    assert_eq!(
+        (
+            items[0].span.line,
+            items[0].span.column,
+            items[0].span.length
+        ),
+        (4, 5, 1)
+    );
     let inner = items[1].as_map().unwrap();
-    assert_eq!(inner.entries[0].value.span, Span { line: 5, column: 9, length: 11 });
-    assert_eq!((inner.entries[1].key_span.line, inner.entries[1].key_span.column), (5, 22));
+    assert_eq!(
+        inner.entries[0].value.span,
+        Span {
+            line: 5,
+            column: 9,
+            length: 11
+        }
+    );
+    assert_eq!(
+        (
+            inner.entries[1].key_span.line,
+            inner.entries[1].key_span.column
+        ),
+        (5, 22)
+    );
     assert!(inner.entries[1].value.is_null());
 }
 
@@ -32,7 +59,10 @@ fn a_byte_order_mark_and_windows_line_ends_move_no_place() {
     assert_eq!(faults.len(), 1);
     let (root, _) = read("\u{feff}a: 1\r\nb: x\r\n");
     let b = root.unwrap().as_map().unwrap().get("b").unwrap().clone();
-    assert_eq!((b.key_span.line, b.key_span.column, b.value.as_str()), (2, 1, Some("x")));
+    assert_eq!(
+        (b.key_span.line, b.key_span.column, b.value.as_str()),
+        (2, 1, Some("x"))
+    );
 }
 
 #[test]
@@ -57,9 +87,15 @@ fn duplicates_tags_and_second_documents_are_faults_with_a_place() {
         ]
     );
     let root = root.unwrap();
-    assert_eq!(root.as_map().unwrap().get("a").unwrap().value.as_scalar(), Some("1"));
+    assert_eq!(
+        root.as_map().unwrap().get("a").unwrap().value.as_scalar(),
+        Some("1")
+    );
     let (_, faults) = read("a: 1\n---\nb: 2\n");
-    assert_eq!(faults, ["f.yaml:2:1: a second document begins here; a file holds one"]);
+    assert_eq!(
+        faults,
+        ["f.yaml:2:1: a second document begins here; a file holds one"]
+    );
 }
 
 #[test]
@@ -68,7 +104,10 @@ fn an_alias_stands_at_its_own_place() {
     assert_eq!(faults, [""; 0]);
     let root = root.unwrap();
     let b = &root.as_map().unwrap().get("b").unwrap().value;
-    assert_eq!((b.as_str(), b.span.line, b.span.column), (Some("10/1m"), 2, 4));
+    assert_eq!(
+        (b.as_str(), b.span.line, b.span.column),
+        (Some("10/1m"), 2, 4)
+    );
 }
 
 #[test]
@@ -82,7 +121,11 @@ fn bombs_are_refused() {
     assert!(root.is_none());
     assert!(faults[0].contains("aliases multiply"), "{faults:?}");
 
-    for deep in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(10_000)] {
+    for deep in [
+        "[".repeat(100_000),
+        "- ".repeat(100_000),
+        "{a: ".repeat(10_000),
+    ] {
         let (root, faults) = read(&deep);
         assert!(root.is_none());
         assert_eq!(faults.len(), 1);
@@ -107,7 +150,10 @@ fn the_largest_file_without_aliases_is_held() {
 
 #[test]
 fn a_wrong_type_says_what_was_expected_and_what_stands_there() {
-    let source = Source::new("z.yaml", "port: eighty\nname: 12\nlist: {}\nhost:\nflag: 'true'\nbig: 70000\n");
+    let source = Source::new(
+        "z.yaml",
+        "port: eighty\nname: 12\nlist: {}\nhost:\nflag: 'true'\nbig: 70000\n",
+    );
     let mut faults = Faults::new(&source);
     let root = yaml::parse(&mut faults).unwrap();
     let get = |key| &root.as_map().unwrap().get(key).unwrap().value;
@@ -117,7 +163,10 @@ fn a_wrong_type_says_what_was_expected_and_what_stands_there() {
     get("list").expect_seq("`list`", &mut faults);
     get("host").expect_str("`host`", &mut faults);
     get("flag").expect_bool("`flag`", &mut faults);
-    root.as_map().unwrap().check_keys(&["ports", "name", "list", "host", "flag", "big"], &mut faults);
+    root.as_map().unwrap().check_keys(
+        &["ports", "name", "list", "host", "flag", "big"],
+        &mut faults,
+    );
     let told: Vec<String> = faults.into_list().iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
