@@ -26,8 +26,8 @@ use zonai_clock::Clock;
 use crate::engine;
 use crate::migrations::{MigrationError, Migrations};
 use crate::query::Place;
-use crate::rights::TrueFalse;
-use crate::schema::{Column, Schema, SchemaError, TableOptions};
+use crate::rights::{Action, TrueFalse, Verdict};
+use crate::schema::{Column, Schema, SchemaError, Table, TableOptions};
 pub use plan::{ReadKind, ReadPlan, Unseen};
 
 use crate::{Caller, DataError, Engine, EngineOptions, Json, OpenError, Pass, Payload, Rights};
@@ -127,6 +127,12 @@ impl Database {
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.inner.schema
+    }
+
+    /// What the rules in force say; see [`Rights::verdict`].
+    #[must_use]
+    pub fn verdict(&self, table: &Table, action: Action, caller: &Caller) -> Verdict {
+        self.inner.rights.load().verdict(table, action, caller)
     }
 
     /// Checks a read without running it, for what runs it again and again.

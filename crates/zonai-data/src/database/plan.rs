@@ -68,18 +68,18 @@ pub(super) enum Shape {
 }
 
 impl ReadPlan {
-    /// Names of the tables whose changes may change the result.
-    pub fn tables(&self) -> BTreeSet<&str> {
+    /// Names of the tables whose changes may change the result; `None` when any change may (a view is read).
+    #[must_use]
+    pub fn tables(&self) -> Option<BTreeSet<&str>> {
+        fn walk<'a>(steps: &'a [Expand], into: &mut BTreeSet<&'a str>) -> bool {
+            steps.iter().all(|step| {
+                into.insert(&step.table.name);
+                !step.table.is_view && walk(&step.inner, into)
+            })
+        }
         let mut tables: BTreeSet<&str> = self.other_tables.iter().map(String::as_str).collect();
         tables.insert(&self.table.name);
-        fn walk<'a>(steps: &'a [Expand], into: &mut BTreeSet<&'a str>) {
-            for step in steps {
-                into.insert(&step.table.name);
-                walk(&step.inner, into);
-            }
-        }
-        walk(&self.expand, &mut tables);
-        tables
+        (!self.table.is_view && walk(&self.expand, &mut tables)).then_some(tables)
     }
 
     /// A text that is the same for two plans exactly when they always have the same result.

@@ -60,7 +60,7 @@ impl Scope {
         action: Action,
     ) -> Result<Self, DataError> {
         let scope = Self::open(inner, caller, payload, action)?;
-        if scope.table.view {
+        if scope.table.is_view {
             return Err(DataError::at(
                 "table",
                 format_args!("`{}` can only be read", scope.table.name),

@@ -13,6 +13,8 @@ pub struct Column {
     pub generated: bool,
     /// Write-only: never shown, never asked for in a `where`.
     pub secret: bool,
+    /// The e-mail address of an account: kept and compared trimmed and in lower case.
+    pub address: bool,
 }
 
 /// How a column's values are read and written in JSON.

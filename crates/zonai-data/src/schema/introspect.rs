@@ -93,7 +93,7 @@ fn table(conn: &Connection, found: Found, options: TableOptions) -> Result<Table
         .unwrap_or_else(|| ids::default_suffix(&found.name));
     let table = Table {
         name: found.name,
-        view: found.view,
+        is_view: found.view,
         columns,
         primary_key,
         identity,
@@ -117,6 +117,7 @@ fn columns(
     let mut statement =
         conn.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
     let mut rows = statement.query([table])?;
+    let accounts = options.auth || options.admin;
     let mut columns = Vec::new();
     let mut key: Vec<(i64, usize)> = Vec::new();
     while let Some(row) = rows.next()? {
@@ -130,17 +131,18 @@ fn columns(
         if nth > 0 {
             key.push((nth, columns.len()));
         }
-        let secret = (options.auth || options.admin) && name.eq_ignore_ascii_case("password")
+        let secret = accounts && name.eq_ignore_ascii_case("password")
             || options
                 .secret_columns
                 .iter()
                 .any(|secret| secret.eq_ignore_ascii_case(&name));
         columns.push(Column {
             kind: ColumnKind::of_declared(&row.get::<_, String>(1)?),
-            name,
             not_null: row.get(2)?,
             generated: hidden != 0,
+            address: accounts && name.eq_ignore_ascii_case("email"),
             secret,
+            name,
         });
     }
     key.sort_unstable();

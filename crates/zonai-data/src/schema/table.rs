@@ -24,7 +24,7 @@ pub struct Table {
     /// The name, as declared.
     pub name: String,
     /// A view can be read only.
-    pub view: bool,
+    pub is_view: bool,
     /// All columns, in the order of the declaration.
     pub columns: Vec<Column>,
     /// Places of the primary key's columns, in the order of the key.

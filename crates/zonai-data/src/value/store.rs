@@ -22,6 +22,9 @@ pub(crate) fn to_store(column: &Column, value: &Value) -> Result<Bound, DataErro
             found(value),
         ))
     };
+    if let (true, Value::String(text)) = (column.address, value) {
+        return Ok(Bound::Text(address(text)));
+    }
     let stored = match (column.kind, value) {
         (_, Value::Null) => Some(Bound::Null),
         (ColumnKind::Boolean, Value::Bool(value)) => Some(Bound::Integer((*value).into())),
@@ -61,6 +64,7 @@ pub(crate) fn to_compare(column: &Column, value: &Value) -> Result<Bound, String
         )),
         (_, Value::Bool(value)) => Ok(Bound::Integer((*value).into())),
         (_, Value::Number(number)) => Ok(plain_number(number)),
+        (_, Value::String(text)) if column.address => Ok(Bound::Text(address(text))),
         (_, Value::String(text)) => Ok(Bound::Text(text.clone())),
         (ColumnKind::Json, list) => Ok(Bound::Text(list.to_string())),
         (_, other) => Err(format!(
@@ -89,6 +93,11 @@ pub(crate) fn whole(number: &Number) -> Option<i64> {
     let float = number.as_f64().filter(|_| !number.is_u64())?;
     #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53")]
     (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64)
+}
+
+/// An e-mail address as accounts are found by it.
+fn address(text: &str) -> String {
+    text.trim().to_ascii_lowercase()
 }
 
 /// What a value is, more exactly where the kind alone does not tell what is wrong.

@@ -1,1 +1,19 @@
 //! Behaviour of the data layer, from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod changes;
+mod engine;
+mod expand;
+mod grammar;
+mod migrations;
+mod model;
+mod reads;
+mod rights;
+mod support;
+mod updates;
+mod writes;
