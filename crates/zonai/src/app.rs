@@ -2,6 +2,7 @@
 //!
 //! Must never read a flag, and never run a request: it hands settings and registrations to the server.
 
+mod check;
 mod run;
 mod set;
 
@@ -15,8 +16,8 @@ pub use run::Server;
 
 use crate::config::Draft;
 use crate::files::Files;
-use crate::project::Project;
-use crate::{Diagnostic, Error, Result};
+use crate::project::{Project, Resolved};
+use crate::{Error, Result};
 
 /// A project that is about to be served.
 ///
@@ -72,17 +73,6 @@ impl App {
         Ok(self.resolve()?.settings)
     }
 
-    /// Everything that is wrong with the files of the project: schema, rules, policies, secrets. Writes nothing.
-    #[must_use]
-    pub fn check(&self, clock: &Clock) -> Vec<Diagnostic> {
-        let files = self.files(clock);
-        let twice = files.twice();
-        let mut faults = files.faults;
-        faults.extend(twice);
-        faults.extend(self.project.check_secrets());
-        faults
-    }
-
     /// What the files of the project say.
     pub(crate) fn files(&self, clock: &Clock) -> Files {
         Files::read(&self.project.draft, &self.rate_limits, clock)
@@ -93,7 +83,12 @@ impl App {
         &self.project.draft
     }
 
-    fn resolve(self) -> Result<crate::project::Resolved> {
+    /// The settings and what to say about them, for commands that work beside a server.
+    pub(crate) fn resolved(&self) -> Result<Resolved> {
+        self.project.resolve()
+    }
+
+    fn resolve(self) -> Result<Resolved> {
         match self.wrong {
             Some(error) => Err(error),
             None => self.project.resolve(),

@@ -3,6 +3,7 @@
 //! Commands print their result to standard output and everything else to standard error. Must never decide
 //! anything itself: each command is a file of its own, and what it does is in the libraries.
 
+mod admin;
 mod args;
 mod check;
 mod db;
@@ -10,6 +11,7 @@ mod init;
 mod limits;
 mod logging;
 mod output;
+mod password;
 mod serve;
 mod socket;
 
@@ -47,6 +49,7 @@ fn dispatch(command: Command) -> crate::Result<ExitCode> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Limits { command } => limits::run(&command),
         Command::Db { command } => db::run(&command),
+        Command::Admin { command } => admin::run(&command),
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zonai_clock::Clock;
-use zonai_data::{Migrations, Schema, StartError, TableOptions};
-use zonai_limit::{Counters, CustomNames, Known, KnownTable, Limiter, Registration};
+use zonai_data::{Migrations, Schema, StartError};
+use zonai_limit::{Counters, CustomNames, Internal, Known, KnownTable, Limiter, Registration};
 use zonai_policy::{Diagnostic, Source, Span, TableFacts, Tables};
 use zonai_server::settings::TableSettings;
 
@@ -23,9 +23,11 @@ pub(crate) struct Files {
     pub(crate) tables: Option<Tables>,
     /// The limits; `None` where a policy does not pass.
     pub(crate) limiter: Option<Limiter>,
+    /// The token of work that has no request.
+    pub(crate) internal: Option<Internal>,
     pub(crate) faults: Vec<Diagnostic>,
-    /// How many policy files there are.
-    pub(crate) policy_files: usize,
+    /// The schema applies, and every table of `app.tables` is in it.
+    pub(crate) schema_passes: bool,
 }
 
 impl Files {
@@ -34,13 +36,15 @@ impl Files {
         let mut files = Self {
             tables: None,
             limiter: None,
+            internal: None,
             faults: Vec::new(),
-            policy_files: 0,
+            schema_passes: false,
         };
         let Some(schema) = files.schema(draft, clock) else {
             return files;
         };
         files.configured_tables(draft, &schema);
+        files.schema_passes = files.faults.is_empty();
         let known = known(&schema, &draft.app.tables);
         let tables = policy_tables(&known);
         files.policies(draft, code, known, &tables);
@@ -82,7 +86,6 @@ impl Files {
     fn policies(&mut self, draft: &Draft, code: &[Registration], known: Known, tables: &Tables) {
         let folder = &draft.paths.rate_limit;
         let reading = zonai_policy::read_folder_as(folder, Path::new(&shown(folder)), tables);
-        self.policy_files = reading.files.len();
         if !reading.faults.is_empty() {
             self.faults.extend(reading.faults);
             return;
@@ -100,7 +103,10 @@ impl Files {
             registrations,
             draft.rate_limit.shared.clone(),
         ) {
-            Ok((limiter, _internal)) => self.limiter = Some(limiter),
+            Ok((limiter, internal)) => {
+                self.limiter = Some(limiter);
+                self.internal = Some(internal);
+            }
             Err(faults) => {
                 self.faults.extend(
                     faults
@@ -157,20 +163,6 @@ fn policy_tables(known: &Known) -> Tables {
         );
     }
     tables
-}
-
-/// `app.tables` as the data layer takes it.
-pub(crate) fn table_options(draft: &Draft) -> BTreeMap<String, TableOptions> {
-    let options = draft.app.tables.iter().map(|(name, table)| {
-        let options = TableOptions {
-            auth: table.admin || !table.auth.is_empty(),
-            admin: table.admin,
-            id_suffix: table.id_suffix.clone(),
-            ..TableOptions::default()
-        };
-        (name.clone(), options)
-    });
-    options.collect()
 }
 
 /// A schema's error, each fault at its place.

@@ -22,6 +22,7 @@
 //! }
 //! ```
 
+mod accounts;
 mod app;
 #[doc(hidden)]
 pub mod cli;

@@ -14,7 +14,7 @@ use zonai_policy::Diagnostic;
 use crate::config::Draft;
 use crate::{Error, Result};
 pub(crate) use environment::Environment;
-pub(crate) use resolve::Resolved;
+pub(crate) use resolve::{Resolved, show};
 
 /// The names that a project's file may have.
 pub(crate) const FILE_NAMES: [&str; 2] = ["zonai.yaml", "zonai.yml"];

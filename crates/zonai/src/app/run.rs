@@ -8,10 +8,12 @@ use std::process;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zonai_clock::Clock;
+use zonai_server::settings::Listen;
 use zonai_server::{Additions, Running, StartError};
 
 use super::App;
 use crate::lock::DataLock;
+use crate::project::show;
 use crate::{Error, Result};
 
 /// A server that runs. It is to be stopped with [`Server::stop`], so that running requests are finished and counters
@@ -29,11 +31,7 @@ impl App {
     /// # Errors
     /// When the project cannot be served, or the stop cut something off.
     pub fn serve(self) -> Result<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .thread_name("zonai")
-            .build()
-            .map_err(|error| Error::Server(format!("cannot start threads: {error}")))?;
+        let runtime = runtime()?;
         runtime.block_on(self.serve_until_signal())
     }
 
@@ -51,17 +49,35 @@ impl App {
     /// # Errors
     /// As [`App::start`].
     pub async fn start_with(mut self, clock: Clock) -> Result<Server> {
+        // With the places that `check` gives, and before anything is written.
+        let faults = self.files(&clock).faults;
+        if !faults.is_empty() {
+            return Err(Error::Faults(faults));
+        }
         let rate_limits = std::mem::take(&mut self.rate_limits);
         let resolved = self.resolve()?;
         for warning in &resolved.warnings {
             tracing::warn!("{warning}");
         }
         let lock = DataLock::acquire(&resolved.settings.paths.data)?;
+        let others: Vec<String> = resolved
+            .settings
+            .listen
+            .iter()
+            .filter(|listen| !is_tcp(listen))
+            .map(show)
+            .collect();
         let mut additions = Additions::default();
         additions.rate_limits = rate_limits;
         let running = Running::start(resolved.settings, additions, clock)
             .await
             .map_err(refused)?;
+        for address in running.addresses() {
+            tracing::info!("listening on http://{address}");
+        }
+        for address in others {
+            tracing::info!("listening on {address}");
+        }
         Ok(Server { running, lock })
     }
 
@@ -73,9 +89,6 @@ impl App {
         );
         let mut hang_up = listen(SignalKind::hangup())?;
         let server = self.start().await?;
-        for address in server.addresses() {
-            tracing::info!("listening on http://{address}");
-        }
         // Without a service manager there is nobody to tell.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         loop {
@@ -124,6 +137,15 @@ impl Server {
     }
 }
 
+/// Threads for a server.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("zonai")
+        .build();
+    built.map_err(|error| Error::Server(format!("cannot start threads: {error}")))
+}
+
 fn listen(kind: SignalKind) -> Result<Signal> {
     signal(kind).map_err(|error| Error::Server(format!("cannot listen for signals: {error}")))
 }
@@ -131,6 +153,10 @@ fn listen(kind: SignalKind) -> Result<Signal> {
 fn at_once() -> ! {
     tracing::warn!("stopped at once; running requests are cut off");
     process::exit(1)
+}
+
+fn is_tcp(listen: &Listen) -> bool {
+    matches!(listen, Listen::Tcp(_))
 }
 
 fn refused(error: StartError) -> Error {

@@ -3,6 +3,7 @@
 //! Must never have a flag that does nothing, and never read a setting of the project: that order of
 //! precedence is decided in one place, where the project is read.
 
+pub(super) mod admin;
 pub(super) mod limits;
 
 use std::path::PathBuf;
@@ -102,6 +103,11 @@ pub(super) enum Command {
     Db {
         #[command(subcommand)]
         command: DbCommand,
+    },
+    /// Admins: add, list, remove
+    Admin {
+        #[command(subcommand)]
+        command: admin::AdminCommand,
     },
 }
 

@@ -6,7 +6,6 @@ use std::io;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use zonai_clock::Clock;
 
 use super::args::{CheckArguments, Format};
 use super::output;
@@ -21,7 +20,7 @@ struct Report<'a> {
 /// Checks and prints; exit code 2 where there is a fault.
 pub(super) fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let faults = match App::open(&arguments.project) {
-        Ok(app) => app.check(&Clock::system()),
+        Ok(app) => app.check()?,
         Err(Error::Faults(faults)) => faults,
         Err(other) => return Err(other),
     };

@@ -45,7 +45,8 @@ pub(crate) fn addresses(host: Host, port: u16) -> Vec<Listen> {
         Host::Ip(ip) => vec![Listen::Tcp(SocketAddr::new(ip, port))],
         Host::Localhost => {
             let mut both = vec![Listen::Tcp((Ipv4Addr::LOCALHOST, port).into())];
-            if has_ipv6_loopback() {
+            // Port 0 would be two different ports.
+            if port != 0 && has_ipv6_loopback() {
                 both.push(Listen::Tcp((Ipv6Addr::LOCALHOST, port).into()));
             }
             both

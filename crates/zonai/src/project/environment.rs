@@ -139,7 +139,11 @@ impl Environment {
                 .map(str::trim)
                 .filter(|entry| !entry.is_empty());
             let all: Result<Vec<_>, String> = entries.map(listen::listen).collect();
-            draft.listen = Some(all?.concat());
+            let all = all?.concat();
+            if all.is_empty() {
+                return Err("names no address".into());
+            }
+            draft.listen = Some(all);
             Ok(())
         });
         each("ZONAI_HOST", &mut |text| {

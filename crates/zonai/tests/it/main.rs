@@ -7,9 +7,11 @@
 )]
 
 mod check;
+mod files;
 mod help;
 mod init;
 mod lock;
 mod run;
 mod secrets;
+mod serve;
 mod settings;

@@ -71,12 +71,7 @@ fn request(arguments: &ExplainArguments) -> Result<(Value, String)> {
 
 fn print(answer: &Value) {
     let client = &answer["client"];
-    let from = match client.get("fromHeader") {
-        Some(Value::String(header)) => format!(" (from {header})"),
-        Some(Value::Bool(true)) => " (from a header of the trusted proxy)".to_owned(),
-        _ => " (the peer of the connection)".to_owned(),
-    };
-    output::line(format_args!("client   {}{from}", text(client, "client")));
+    output::line(format_args!("client   {}", text(client, "client")));
     for step in items(client, "steps") {
         output::line(format_args!(
             "         {}",

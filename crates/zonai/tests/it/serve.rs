@@ -1,0 +1,223 @@
+//! The server as the program starts it: one for a data folder, stopped by a signal, steered from outside.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::run::{Folder, command};
+
+/// A server that is killed with the test.
+struct Served {
+    child: Child,
+    address: String,
+    log: mpsc::Receiver<String>,
+}
+
+impl Served {
+    fn start(folder: &Folder, arguments: &[&str]) -> Self {
+        let mut words = vec!["serve", "--host", "127.0.0.1", "--port", "0"];
+        words.extend(arguments);
+        let mut child = command(&words)
+            .current_dir(folder.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (send, log) = mpsc::channel();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            errors
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| send.send(line))
+        });
+        let mut served = Self {
+            child,
+            address: String::new(),
+            log,
+        };
+        let line = served.wait_for("listening on http://");
+        served.address = line.split("http://").nth(1).unwrap().to_owned();
+        served
+    }
+
+    /// The next line of the log with these words.
+    fn wait_for(&self, words: &str) -> String {
+        loop {
+            let line = self.log.recv_timeout(Duration::from_secs(20)).expect(words);
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = std::process::Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn project() -> Folder {
+    let folder = Folder::empty();
+    assert_eq!(folder.zonai(&["init"]).code, 0);
+    folder
+}
+
+const LIST: &str = "/db/list?body=%7B%22table%22%3A%22tasks%22%7D";
+
+#[test]
+fn a_new_project_serves_and_stops_well() {
+    let folder = project();
+    let mut served = Served::start(&folder, &[]);
+    assert!(
+        served
+            .get(LIST)
+            .ends_with("{\"data\":{\"items\":[],\"total\":0}}")
+    );
+    served.signal("-TERM");
+    let status = served.child.wait().unwrap();
+    assert_eq!((status.code(), status.signal()), (Some(0), None));
+}
+
+#[test]
+fn a_second_server_on_one_data_folder_is_refused() {
+    let folder = project();
+    let served = Served::start(&folder, &[]);
+    let second = folder.zonai(&["serve", "--port", "0"]);
+    assert_eq!(second.code, 1);
+    assert!(
+        second
+            .err
+            .contains(&format!("already in use by process {}", served.child.id())),
+        "{}",
+        second.err
+    );
+    let migrate = folder.zonai(&["db", "migrate"]);
+    assert_eq!(migrate.code, 1);
+}
+
+#[test]
+fn a_broken_policy_file_stops_the_start_with_its_place() {
+    let folder = project();
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits:\n  creat: 10/1m\n",
+    );
+    for words in [&["serve", "--port", "0"][..], &["check"][..]] {
+        let outcome = folder.zonai(words);
+        assert_eq!(outcome.code, 2, "{words:?}");
+        let all = format!("{}{}", outcome.out, outcome.err);
+        assert!(all.contains("lib/src/rate_limit/tasks.yaml:3:3: "), "{all}");
+        assert!(all.contains("did you mean `create`?"), "{all}");
+    }
+}
+
+#[test]
+fn limits_are_explained_and_freed_while_it_runs() {
+    let folder = project();
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits:\n  list: 2/1h\n",
+    );
+    let served = Served::start(&folder, &[]);
+    let statuses: Vec<String> = (0..3).map(|_| served.get(LIST)[9..12].to_owned()).collect();
+    assert_eq!(statuses, ["200", "200", "429"]);
+    let listed = folder.zonai(&["limits", "list", "--table", "tasks"]);
+    assert!(
+        listed.out.contains("lib/src/rate_limit/tasks.yaml:3:3"),
+        "{}{}",
+        listed.out,
+        listed.err
+    );
+    let explained = folder.zonai(&["limits", "explain", "GET", LIST, "."]);
+    assert!(
+        explained.out.contains("refused: 429"),
+        "{}{}",
+        explained.out,
+        explained.err
+    );
+    assert!(
+        explained.out.contains("lib/src/rate_limit/tasks.yaml:3:3"),
+        "{}",
+        explained.out
+    );
+    let top = folder.zonai(&["limits", "top", "--format", "json"]);
+    let top: serde_json::Value = serde_json::from_str(&top.out).unwrap();
+    assert_eq!(top["refused"][0]["client"], "127.0.0.1");
+    let freed = folder.zonai(&["limits", "free", "127.0.0.1", "--table", "tasks"]);
+    assert_eq!(
+        (freed.code, freed.out.as_str()),
+        (0, "1 counter freed\n"),
+        "{}",
+        freed.err
+    );
+    assert_eq!(&served.get(LIST)[9..12], "200");
+}
+
+#[test]
+fn stored_counters_are_freed_where_no_server_runs() {
+    let folder = project();
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits:\n  list: 1/1h\n",
+    );
+    let mut served = Served::start(&folder, &[]);
+    assert_eq!(&served.get(LIST)[9..12], "200");
+    served.signal("-INT");
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+    let top = folder.zonai(&["limits", "top"]);
+    assert!(top.out.contains("127.0.0.1"), "{}{}", top.out, top.err);
+    let freed = folder.zonai(&["limits", "free", "127.0.0.1"]);
+    assert_eq!(
+        (freed.code, freed.out.as_str()),
+        (0, "1 counter freed\n"),
+        "{}",
+        freed.err
+    );
+    let served = Served::start(&folder, &[]);
+    assert_eq!(&served.get(LIST)[9..12], "200");
+    assert_eq!(&served.get(LIST)[9..12], "429");
+}
+
+#[test]
+fn sighup_reads_the_policies_again_and_does_not_stop_the_server() {
+    let folder = project();
+    let mut served = Served::start(&folder, &[]);
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits:\n  list: 3/1h\n",
+    );
+    served.signal("-HUP");
+    // The answer comes from the running server. Bounded: each look starts a process.
+    let taken = (0..200).any(|_| folder.zonai(&["limits", "list"]).out.contains("3/1h"));
+    assert!(taken);
+    assert_eq!(&served.get("/health")[9..12], "200");
+    assert_eq!(served.child.try_wait().unwrap(), None);
+}
