@@ -221,6 +221,8 @@ mod tests {
     const OLD: &str = "an old password secret 0123456789";
     const NEW: &str = "a new password secret 0123456789!";
     const JWT: &str = "a token secret 0123456789 abcdefg";
+    #[cfg(target_os = "linux")]
+    const THIRD: &str = "a third password secret 012345678";
 
     fn peppers(password: &str, previous: &str) -> Peppers {
         Peppers::new(&Secrets::parse(JWT, password, "", previous).unwrap())
@@ -320,6 +322,42 @@ mod tests {
                 Verified::No,
                 "{stored:?}"
             );
+        }
+    }
+
+    /// The processor time of this thread, which neighbours on the machine do not lengthen.
+    #[cfg(target_os = "linux")]
+    fn spent_ns() -> u64 {
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        stat.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn whatever_is_stored_the_work_is_about_that_of_one_hash() {
+        let rotated = peppers(NEW, OLD);
+        let current = rotated.hash(&given("correct horse")).unwrap();
+        let previous = peppers(OLD, "").hash(&given("correct horse")).unwrap();
+        let gone = peppers(THIRD, "").hash(&given("correct horse")).unwrap();
+        let cost = |stored: Option<&str>| {
+            let before = spent_ns();
+            assert_eq!(
+                rotated.verify(&given("wrong"), stored).unwrap(),
+                Verified::No
+            );
+            spent_ns() - before
+        };
+        cost(Some(&current));
+        let one = cost(Some(&current));
+        for stored in [
+            None,
+            Some("junk"),
+            Some(previous.as_str()),
+            Some(gone.as_str()),
+        ] {
+            let ratio = cost(stored) as f64 / one as f64;
+            // Wide, for a busy machine: no hash at all is 0.00, two are 2.
+            assert!((0.4..1.7).contains(&ratio), "{stored:?}: {ratio:.2}");
         }
     }
 }
