@@ -134,6 +134,9 @@ macro_rules! with_clients {
 use with_clients;
 
 impl Counters {
+    /// Bytes of one counter where IPv6 counts per /64 or wider, the table's own overhead aside.
+    pub const ENTRY_BYTES: usize = size_of::<entry::Entry<u64>>();
+
     /// Room for at most `max_counters` counters (a sixteenth of them for groups of clients), IPv6 per /64.
     #[must_use]
     pub fn new(max_counters: usize) -> Self {
