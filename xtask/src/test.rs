@@ -12,12 +12,21 @@ use std::time::{Duration, Instant};
 use crate::tree;
 use steps::{Outcome, Step};
 
-/// Runs every step and says how long each took.
-pub(crate) fn run() -> Result<ExitCode, tree::Error> {
+/// Runs the steps with these names, or all, and says how long each took.
+pub(crate) fn run(names: &[String]) -> Result<ExitCode, tree::Error> {
+    let mut steps = steps::all();
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !steps.iter().any(|step| step.name == **name))
+    {
+        let known: Vec<_> = steps.iter().map(|step| step.name).collect();
+        return Err(format!("no step `{unknown}`; there are {}", known.join(", ")).into());
+    }
+    steps.retain(|step| names.is_empty() || names.iter().any(|name| name == step.name));
     let started = now();
     let mut done = Vec::new();
     install::run()?;
-    for step in steps::all() {
+    for step in steps {
         println!("\n==> {}: {}", step.name, step.shown());
         let (outcome, took) = timed(&step);
         if let Outcome::Skipped(why) = &outcome {

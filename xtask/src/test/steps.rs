@@ -45,7 +45,7 @@ pub(super) fn all() -> Vec<Step> {
     vec![
         step("format", "fmt --all --check"),
         step("tidy", "xtask tidy"),
-        step("what is in the tree", "deny check bans licenses sources").needing(
+        step("deny", "deny check bans licenses sources").needing(
             "deny",
             "cargo-deny is not installed: cargo install --locked cargo-deny",
         ),
@@ -62,7 +62,7 @@ pub(super) fn all() -> Vec<Step> {
             "threads",
             "test --locked -p zonai-limit --features shuttle --test shuttle",
         ),
-        step("doc tests", "test --workspace --doc --locked"),
+        step("doc-tests", "test --workspace --doc --locked"),
         step("tests", tests).with("INSTA_UPDATE", "no"),
     ]
 }
@@ -114,13 +114,17 @@ impl Step {
         if let Some((_, otherwise)) = self.needs.filter(|(name, _)| !has(name)) {
             return Outcome::Skipped(otherwise);
         }
-        let mut command = if self.program == "cargo" {
-            tree::cargo()
-        } else {
-            Command::new(self.program)
+        let (mut command, arguments) = match self.arguments.split_first() {
+            // This program itself: cargo would wait for the folder that whoever calls us may hold.
+            Some((&"xtask", rest)) => (
+                Command::new(std::env::current_exe().unwrap_or_default()),
+                rest,
+            ),
+            _ if self.program == "cargo" => (tree::cargo(), self.arguments.as_slice()),
+            _ => (Command::new(self.program), self.arguments.as_slice()),
         };
         command
-            .args(&self.arguments)
+            .args(arguments)
             .envs(self.environment.iter().copied())
             .current_dir(tree::root());
         match command.stdin(Stdio::null()).status() {

@@ -11,7 +11,7 @@ use crate::tree;
 /// Each crate of the workspace with the crates of the workspace that it may ship with.
 const ARROWS: [(&str, &[&str]); 12] = [
     ("zonai-limit", &[]),
-    ("zonai-limit-suite", &["zonai-limit"]),
+    ("zonai-limit-suite", &["zonai-limit", "zonai-clock"]),
     ("zonai-clock", &["zonai-limit"]),
     ("zonai-limit-sqlite", &["zonai-limit", "zonai-clock"]),
     ("zonai-http", &["zonai-limit", "zonai-clock"]),
