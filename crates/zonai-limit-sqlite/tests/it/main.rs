@@ -15,5 +15,6 @@ mod full;
 mod kill;
 mod limiter;
 mod restart;
+mod suite;
 mod support;
 mod sweep;

@@ -235,6 +235,7 @@ fn a_row_that_is_no_counter_does_not_stop_the_others() {
 }
 
 /// Run it in a release build: `cargo test --release -p zonai-limit-sqlite -- --ignored hundred_thousand --nocapture`.
+/// On a machine that is busy with other things the thread's own time is what counts; both are printed.
 #[test]
 #[ignore = "a measurement, for a release build"]
 fn a_hundred_thousand_rows_are_loaded_in_under_200_ms() {
@@ -245,17 +246,24 @@ fn a_hundred_thousand_rows_are_loaded_in_under_200_ms() {
         assert!(world.hit(client(n), CREATE, 5));
     }
     assert_eq!(store.close().unwritten, 0);
-    let took: Vec<u64> = (0..5)
-        .map(|_| {
-            world.counters = std::sync::Arc::new(zonai_limit::Counters::new(1_000_000));
-            let clock = zonai_clock::Clock::system();
-            let begun = clock.now();
-            let store = world.open();
-            let took = clock.now().since(begun);
-            assert_eq!(store.metrics().restored, 100_000);
-            took
-        })
-        .collect();
-    println!("loaded 100,000 rows in {took:?} ms");
-    assert!(took.iter().all(|took| *took < 200));
+    let clock = zonai_clock::Clock::system();
+    for _ in 0..5 {
+        world.counters = std::sync::Arc::new(zonai_limit::Counters::new(1_000_000));
+        let (begun, busy) = (clock.now(), busy_ms());
+        let store = world.open();
+        let took = clock.now().since(begun);
+        let busy = busy_ms()
+            .zip(busy)
+            .map_or(took, |(after, before)| after - before);
+        assert_eq!(store.metrics().restored, 100_000);
+        println!("loaded 100,000 rows in {took} ms, {busy} ms of them this thread's");
+        assert!(busy < 200);
+    }
+}
+
+/// How long this thread has been on a processor, where the system says so.
+fn busy_ms() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let ns: u64 = stat.split(' ').next()?.parse().ok()?;
+    Some(ns / 1_000_000)
 }
