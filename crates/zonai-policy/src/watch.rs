@@ -82,7 +82,7 @@ impl Watch {
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let watcher = Watcher {
-            dir: dir.into(),
+            eyes: Folder(dir.into()),
             pace,
             seen,
             close: pace.close_looks,
@@ -121,8 +121,28 @@ impl Drop for Watch {
     }
 }
 
-struct Watcher {
-    dir: PathBuf,
+/// Looks at what is watched.
+trait Eyes {
+    /// Cheap: what it looks like from outside.
+    fn outside(&mut self) -> u64;
+    /// What stands in it.
+    fn inside(&mut self) -> u64;
+}
+
+struct Folder(PathBuf);
+
+impl Eyes for Folder {
+    fn outside(&mut self) -> u64 {
+        outside(&self.0)
+    }
+
+    fn inside(&mut self) -> u64 {
+        inside(&self.0)
+    }
+}
+
+struct Watcher<E> {
+    eyes: E,
     pace: Pace,
     seen: Fingerprint,
     /// Looks left that also read the contents.
@@ -130,7 +150,7 @@ struct Watcher {
     shared: Arc<Shared>,
 }
 
-impl Watcher {
+impl<E: Eyes> Watcher<E> {
     fn run(mut self, mut on_change: impl FnMut()) {
         loop {
             let nudged = match self.pause(self.pace.look) {
@@ -155,7 +175,7 @@ impl Watcher {
     }
 
     fn look(&mut self) -> Fingerprint {
-        let outside = outside(&self.dir);
+        let outside = self.eyes.outside();
         if outside == self.seen.outside {
             if self.close == 0 {
                 return self.seen;
@@ -164,7 +184,7 @@ impl Watcher {
         }
         Fingerprint {
             outside,
-            inside: inside(&self.dir),
+            inside: self.eyes.inside(),
         }
     }
 
@@ -174,7 +194,10 @@ impl Watcher {
             if self.pause(self.pace.settle) == Woken::Stop {
                 return None;
             }
-            let next = Fingerprint::of(&self.dir);
+            let next = Fingerprint {
+                outside: self.eyes.outside(),
+                inside: self.eyes.inside(),
+            };
             if next == last {
                 break;
             }
@@ -195,5 +218,67 @@ impl Watcher {
         } else {
             Woken::Time
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "tests"
+    )]
+    use super::*;
+
+    /// Something that always looks the same from outside, or never.
+    struct Odd {
+        rests_outside: bool,
+        looks: u64,
+    }
+
+    impl Eyes for Odd {
+        fn outside(&mut self) -> u64 {
+            self.looks += 1;
+            if self.rests_outside { 0 } else { self.looks }
+        }
+
+        fn inside(&mut self) -> u64 {
+            self.looks
+        }
+    }
+
+    fn watcher(rests_outside: bool) -> Watcher<Odd> {
+        let pace = Pace {
+            settle: Duration::from_millis(1),
+            ..Pace::default()
+        };
+        Watcher {
+            eyes: Odd {
+                rests_outside,
+                looks: 0,
+            },
+            pace,
+            seen: Fingerprint::default(),
+            close: pace.close_looks,
+            shared: Arc::new(Shared::default()),
+        }
+    }
+
+    #[test]
+    fn contents_are_read_for_a_while_though_nothing_moved_outside() {
+        let mut watcher = watcher(true);
+        for _ in 0..watcher.pace.close_looks {
+            assert_ne!(watcher.look(), watcher.seen);
+        }
+        assert_eq!(watcher.look(), watcher.seen);
+    }
+
+    #[test]
+    fn what_never_rests_is_read_as_it_is() {
+        let mut watcher = watcher(false);
+        let first = watcher.look();
+        assert!(watcher.settle(first).is_some());
+        assert_eq!(watcher.eyes.looks, 1 + u64::from(watcher.pace.settle_looks));
     }
 }
