@@ -93,7 +93,8 @@ impl Database {
     ///
     /// # Errors
     /// When a file or the schema is at fault; nothing is left half applied.
-    pub fn open(options: DatabaseOptions) -> Result<Self, StartError> {
+    pub fn open(mut options: DatabaseOptions) -> Result<Self, StartError> {
+        options.engine.clock = options.clock.clone();
         let migrations = Migrations::read(&options.schemas)?;
         migrations.apply_to(&options.path, &options.engine, &options.clock)?;
         let schema = Schema::read(

@@ -9,6 +9,7 @@ pub mod database;
 pub(crate) mod dialect;
 pub mod engine;
 pub mod error;
+pub mod history;
 pub mod ids;
 pub mod json;
 pub mod migrations;

@@ -143,6 +143,14 @@ fn describe(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// What SQLite says, without its number.
+fn sqlite_says(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        other => describe(other),
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -236,7 +236,7 @@ mod tests {
             ),
             (
                 "{\"table\":\"x\",\"t\\u0061ble\":\"y\"}",
-                "Payload: the key `table` appears twice at line 1 column 26",
+                "Payload: the key `table` appears twice at line 1 column 25",
             ),
             (
                 "{\"a\":\"\\u0000\"}",

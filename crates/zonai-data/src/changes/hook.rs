@@ -21,7 +21,7 @@ pub(super) struct Hook<'conn> {
 impl<'conn> Hook<'conn> {
     #[expect(
         unsafe_code,
-        reason = "the hook has no safe wrapper without libclang; see docs/adr/0007-unsafe-in-zonai-data.md"
+        reason = "the hook has no safe wrapper without libclang; see docs/adr/0020-unsafe-in-zonai-data.md"
     )]
     pub(super) fn attach(conn: &'conn Connection) -> Self {
         let pending = Box::into_raw(Box::new(RefCell::new(Pending::default())));

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use zonai_clock::Clock;
+
 /// Bounds and sizes of the engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -16,13 +18,15 @@ pub struct EngineOptions {
     pub busy_timeout: Duration,
     /// Prepared statements kept per connection (256).
     pub statements: usize,
-    /// How long one read may take before it is broken off (30 s).
+    /// How long one read may take before it is broken off with 503 (30 s).
     pub read_time: Duration,
     /// Sync the disk on every commit, so that a power cut loses nothing (off: it may lose the last moments; a killed
     /// process loses nothing either way).
     pub sync_every_commit: bool,
     /// Change sets kept for a slow subscriber before it is told that anything may have changed (256).
     pub change_backlog: usize,
+    /// What `read_time` is measured with. A database puts its own here.
+    pub clock: Clock,
 }
 
 impl Default for EngineOptions {
@@ -37,6 +41,7 @@ impl Default for EngineOptions {
             read_time: Duration::from_secs(30),
             sync_every_commit: false,
             change_backlog: 256,
+            clock: Clock::system(),
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Both count against one bound. A read sees one snapshot from its first statement to its last.
 
+mod reader;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,18 +13,17 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::connection::{self, Role};
 use super::queue::{Queue, Refused};
-use super::writer::guarded;
 use super::{EngineOptions, OpenError};
 use crate::DataError;
+use reader::Reader;
 
-type Job = Box<dyn FnOnce(&Connection) + Send>;
+type Job = Box<dyn FnOnce(&Reader) + Send>;
 
 pub(super) struct Readers {
     queue: Arc<Queue<Job>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    here: Vec<Mutex<Connection>>,
+    here: Vec<Mutex<Reader>>,
     places: Arc<AtomicUsize>,
     limit: usize,
 }
@@ -32,7 +33,7 @@ impl Readers {
         let queue: Arc<Queue<Job>> = Arc::new(Queue::new(options.reads));
         let count = options.readers.max(1);
         let here = (0..count)
-            .map(|_| connection::open(path, options, Role::Read).map(Mutex::new))
+            .map(|_| Reader::open(path, options).map(Mutex::new))
             .collect::<Result<Vec<_>, _>>()?;
         let readers = Self {
             queue,
@@ -42,13 +43,13 @@ impl Readers {
             limit: options.reads,
         };
         for at in 0..count {
-            let conn = connection::open(path, options, Role::Read)?;
+            let reader = Reader::open(path, options)?;
             let queue = Arc::clone(&readers.queue);
             let thread = std::thread::Builder::new()
                 .name(format!("zonai-read-{at}"))
                 .spawn(move || {
                     while let Some(job) = queue.take() {
-                        job(&conn);
+                        job(&reader);
                     }
                 })
                 .map_err(OpenError::Thread)?;
@@ -67,8 +68,8 @@ impl Readers {
     {
         let place = self.place()?;
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |conn| {
-            let result = snapshot(conn, job);
+        let job: Job = Box::new(move |reader| {
+            let result = reader.snapshot(job);
             // Given back first, so that who has an answer also finds a free place.
             drop(place);
             let _ = reply.send(result);
@@ -88,8 +89,8 @@ impl Readers {
         job: impl FnOnce(&Connection) -> Result<T, DataError>,
     ) -> Result<T, DataError> {
         let place = self.place()?;
-        let conn = self.free_connection();
-        let result = guarded(|| job(&conn));
+        let reader = self.free();
+        let result = reader.within_time(job);
         drop(place);
         result
     }
@@ -114,7 +115,7 @@ impl Readers {
     }
 
     /// One that nobody uses, or the first once it is free: they are only held for microseconds.
-    fn free_connection(&self) -> MutexGuard<'_, Connection> {
+    fn free(&self) -> MutexGuard<'_, Reader> {
         self.here
             .iter()
             .find_map(Mutex::try_lock)
@@ -135,14 +136,4 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn snapshot<T>(
-    conn: &Connection,
-    job: impl FnOnce(&Connection) -> Result<T, DataError>,
-) -> Result<T, DataError> {
-    conn.prepare_cached("BEGIN")?.execute([])?;
-    let result = guarded(|| job(conn));
-    conn.prepare_cached("COMMIT")?.execute([])?;
-    result
 }

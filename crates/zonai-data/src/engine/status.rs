@@ -6,7 +6,7 @@ use rusqlite::ffi;
 /// Whether every foreign key, deferred ones included, is satisfied at this moment of the transaction.
 #[expect(
     unsafe_code,
-    reason = "sqlite3_db_status has no safe wrapper; see docs/adr/0007-unsafe-in-zonai-data.md"
+    reason = "sqlite3_db_status has no safe wrapper; see docs/adr/0020-unsafe-in-zonai-data.md"
 )]
 pub(super) fn foreign_keys_resolved(conn: &Connection) -> bool {
     let (mut current, mut highest) = (0, 0);

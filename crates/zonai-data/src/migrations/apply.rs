@@ -8,7 +8,7 @@ use zonai_clock::Clock;
 
 use super::fault::{MigrationError, MigrationFault};
 use super::locate::{first_word, line_and_column, skip_blank};
-use super::{File, Migrations, describe};
+use super::{File, Migrations, sqlite_says};
 use crate::schema::{TableName, check_table_name};
 
 /// Applies what is new; the names of the files that were applied.
@@ -17,7 +17,7 @@ pub(super) fn apply(
     conn: &Connection,
     clock: &Clock,
 ) -> Result<Vec<String>, MigrationError> {
-    let of_folder = |error: Error| MigrationError::of_file(&migrations.folder, describe(&error));
+    let of_folder = |error: Error| MigrationError::of_file(&migrations.folder, sqlite_says(&error));
     let applied = applied(conn).map_err(of_folder)?;
     compare(migrations, &applied)?;
     let mut names = Vec::new();
@@ -60,7 +60,7 @@ fn compare(migrations: &Migrations, applied: &[(String, String)]) -> Result<(), 
 }
 
 fn apply_file(file: &File, conn: &Connection, clock: &Clock) -> Result<(), MigrationError> {
-    let of_file = |error: Error| MigrationError::of_file(&file.path, describe(&error));
+    let of_file = |error: Error| MigrationError::of_file(&file.path, sqlite_says(&error));
     // Tables are rebuilt by dropping them, which foreign keys would turn into deletes. They are checked below instead, and
     // cannot be switched inside a transaction.
     conn.pragma_update(None, "foreign_keys", false)
@@ -87,7 +87,7 @@ fn apply_file(file: &File, conn: &Connection, clock: &Clock) -> Result<(), Migra
 fn run(file: &File, conn: &Connection) -> Result<(), MigrationError> {
     let text = &file.text;
     let internal = internal_tables(conn)
-        .map_err(|error| MigrationError::of_file(&file.path, describe(&error)))?;
+        .map_err(|error| MigrationError::of_file(&file.path, sqlite_says(&error)))?;
     let mut start = 0;
     let mut batch = Batch::new(conn, text);
     loop {
@@ -103,7 +103,7 @@ fn run(file: &File, conn: &Connection) -> Result<(), MigrationError> {
                 let offset = usize::try_from(offset).unwrap_or_else(|_| skip_blank(&sql));
                 return Err(fault(file, begin + offset, msg));
             }
-            Err(error) => return Err(at(describe(&error))),
+            Err(error) => return Err(at(sqlite_says(&error))),
         };
         if statement.parameter_count() > 0 {
             return Err(at("a schema file has no values for `?`".to_owned()));
@@ -115,7 +115,7 @@ fn run(file: &File, conn: &Connection) -> Result<(), MigrationError> {
                 "{word} is not for schema files: each one is a transaction already"
             )));
         }
-        step(&mut statement).map_err(|error| at(describe(&error)))?;
+        step(&mut statement).map_err(|error| at(sqlite_says(&error)))?;
         check_names(conn, &internal).map_err(at)?;
         start = (start + source.len()).min(text.len());
         while !text.is_char_boundary(start) {
@@ -169,7 +169,7 @@ fn internal_tables(conn: &Connection) -> rusqlite::Result<BTreeSet<String>> {
 
 /// No new table may have a name that cannot be served, and the server's own tables must still be there.
 fn check_names(conn: &Connection, internal: &BTreeSet<String>) -> Result<(), String> {
-    let now = names(conn).map_err(|error| describe(&error))?;
+    let now = names(conn).map_err(|error| sqlite_says(&error))?;
     for name in &now {
         if internal.contains(name) {
             continue;
@@ -193,7 +193,7 @@ fn check_names(conn: &Connection, internal: &BTreeSet<String>) -> Result<(), Str
 fn check_foreign_keys(file: &File, conn: &Connection) -> Result<(), MigrationError> {
     let mut broken = conn
         .prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")
-        .map_err(|error| MigrationError::of_file(&file.path, describe(&error)))?;
+        .map_err(|error| MigrationError::of_file(&file.path, sqlite_says(&error)))?;
     let pair = broken.query_row([], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
     });
@@ -205,6 +205,6 @@ fn check_foreign_keys(file: &File, conn: &Connection) -> Result<(), MigrationErr
             ),
         )),
         Err(Error::QueryReturnedNoRows) => Ok(()),
-        Err(error) => Err(MigrationError::of_file(&file.path, describe(&error))),
+        Err(error) => Err(MigrationError::of_file(&file.path, sqlite_says(&error))),
     }
 }

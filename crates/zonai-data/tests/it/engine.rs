@@ -15,8 +15,8 @@ fn table() -> Data {
 }
 
 /// Holds the writer until the sender is dropped; returns once it is held.
-async fn hold_the_writer(data: &Arc<Data>) -> (mpsc::Sender<()>, tokio::task::JoinHandle<()>) {
-    let (release, wait) = mpsc::channel::<()>();
+async fn hold_the_writer(data: &Arc<Data>) -> (mpsc::SyncSender<()>, tokio::task::JoinHandle<()>) {
+    let (release, wait) = mpsc::sync_channel::<()>(1);
     let (held, is_held) = tokio::sync::oneshot::channel();
     let data = Arc::clone(data);
     let holder = tokio::spawn(async move {
@@ -189,7 +189,7 @@ async fn reads_beyond_the_bound_are_turned_away_and_places_come_back() {
     let mut releases = Vec::new();
     let mut readers = tokio::task::JoinSet::new();
     for _ in 0..3 {
-        let (release, wait) = mpsc::channel::<()>();
+        let (release, wait) = mpsc::sync_channel::<()>(1);
         releases.push(release);
         let data = Arc::clone(&data);
         readers.spawn(async move {
@@ -246,6 +246,24 @@ async fn panics_of_reads_are_internal_errors_and_readers_cannot_write() {
         .read(&data.pass, |conn| Ok(conn.execute_batch("DELETE FROM t")?))
         .await;
     assert_eq!(wrote, Err(DataError::Internal));
+    assert_eq!(data.count(json!({"table": "t"})).await, Ok(json!(0)));
+}
+
+#[tokio::test]
+async fn a_read_that_takes_too_long_is_broken_off() {
+    let data = table();
+    let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n";
+    let (started, has_started) = tokio::sync::oneshot::channel();
+    let read = data.db.engine().read(&data.pass, move |conn| {
+        let _ = started.send(());
+        Ok(conn.query_row(endless, [], |row| row.get::<_, i64>(0))?)
+    });
+    let later = async {
+        has_started.await.unwrap();
+        data.hand.advance_ms(30_001);
+    };
+    assert_eq!(tokio::join!(read, later).0, Err(DataError::BusyReading));
     assert_eq!(data.count(json!({"table": "t"})).await, Ok(json!(0)));
 }
 

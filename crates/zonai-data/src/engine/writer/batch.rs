@@ -10,10 +10,10 @@ use crate::engine::status;
 /// Runs the jobs, commits once, answers all. `jobs` is empty afterwards.
 pub(super) fn run(conn: &Connection, jobs: &mut Vec<Box<dyn Job>>, recorder: &Recorder<'_>) {
     if let Err(error) = begin_run_commit(conn, jobs, recorder) {
-        if !conn.is_autocommit() {
-            if let Err(cause) = execute(conn, "ROLLBACK") {
-                tracing::error!(%cause, "cannot roll back");
-            }
+        if !conn.is_autocommit()
+            && let Err(cause) = execute(conn, "ROLLBACK")
+        {
+            tracing::error!(%cause, "cannot roll back");
         }
         recorder.discard_all();
         let error = DataError::from(error);

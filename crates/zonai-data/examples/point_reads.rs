@@ -1,0 +1,97 @@
+//! Measures what one `get` by key and one small `list` cost, from payload bytes to JSON, on one thread.
+//!
+//! `cargo run --release -p zonai-data --example point_reads`
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measurement for people"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use zonai_clock::Clock;
+use zonai_data::{
+    Action, Caller, Database, DatabaseOptions, EngineOptions, Payload, Rights, Table, Verdict,
+};
+use zonai_limit::{Counters, Limiter, registry::Known};
+
+struct Open;
+
+impl Rights for Open {
+    fn verdict(&self, _: &Table, _: Action, _: &Caller) -> Verdict {
+        Verdict::Allow
+    }
+}
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let schemas = folder.path().join("schemas");
+    std::fs::create_dir(&schemas).unwrap();
+    std::fs::write(
+        schemas.join("1.sql"),
+        "CREATE TABLE items (id TEXT PRIMARY KEY, title TEXT, done BOOLEAN, n INTEGER, created_at INTEGER);
+         WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000)
+         INSERT INTO items SELECT printf('%015x_it', i), 'title ' || i, i % 2, i, i FROM c;
+         CREATE INDEX by_time ON items (created_at);",
+    )
+    .unwrap();
+    let db = Database::open(DatabaseOptions {
+        path: folder.path().join("zonai.sqlite"),
+        schemas,
+        tables: BTreeMap::new(),
+        engine: EngineOptions::default(),
+        clock: Clock::system(),
+        hash_password: None,
+    })
+    .unwrap();
+    db.set_rights(Box::new(Open));
+    let counters = Arc::new(Counters::new(16));
+    let pass = Limiter::new(
+        counters,
+        Known { tables: Vec::new() },
+        Vec::new(),
+        Vec::new(),
+    )
+    .unwrap()
+    .1;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let clock = Clock::system();
+    runtime.block_on(async {
+        for (what, rounds) in [
+            ("get", 300_000_u64),
+            ("list of 20", 30_000),
+            ("plan of a get", 300_000),
+            ("parse", 300_000),
+        ] {
+            let begin = clock.now();
+            for round in 0..rounds {
+                let id = round * 7_919 % 100_000 + 1;
+                let text = if what == "list of 20" {
+                    r#"{"table":"items","limit":20,"where":{"n":{"gt":5}}}"#.to_owned()
+                } else {
+                    format!(r#"{{"table":"items","where":{{"id":{{"eq":"{id:015x}_it"}}}}}}"#)
+                };
+                let payload = Payload::parse(text.as_bytes()).unwrap();
+                match what {
+                    "get" => {
+                        db.get(&pass, &Caller::Anonymous, &payload).await.unwrap();
+                    }
+                    "list of 20" => {
+                        db.list(&pass, &Caller::Anonymous, &payload).await.unwrap();
+                    }
+                    "parse" => {}
+                    _ => {
+                        let kind = zonai_data::ReadKind::Get;
+                        db.plan(&Caller::Anonymous, &payload, kind, zonai_data::Unseen::Fail)
+                            .unwrap();
+                    }
+                }
+            }
+            let micros = clock.now().since(begin) * 1_000;
+            println!("{what}: {:.2} µs", micros as f64 / rounds as f64);
+        }
+    });
+}
