@@ -12,6 +12,7 @@ mod errors;
 pub mod explain;
 mod gate;
 mod handlers;
+mod jobs;
 mod listen;
 mod live;
 mod names;

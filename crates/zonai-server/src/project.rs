@@ -2,6 +2,7 @@
 //!
 //! Must never fail at the first fault: all of them are listed.
 
+pub(crate) mod crons;
 pub(crate) mod rules;
 
 use std::collections::BTreeMap;

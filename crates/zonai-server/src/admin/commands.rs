@@ -9,6 +9,7 @@ use zonai_limit::{Client, Ipv6Prefix, Operation};
 use zonai_limit_sqlite::{CounterRow, Filter, Order};
 
 use crate::explain::{self, Explain};
+use crate::jobs::Trigger;
 use crate::policies::Reload;
 use crate::state::State;
 
@@ -25,6 +26,12 @@ pub(super) async fn answer(state: &Arc<State>, request: &Value) -> Result<Value,
         "limits.top" => Ok(top(state)),
         "limits.counters" => counters(state, request),
         "limits.free" => free(state, request).await,
+        "cron.list" => Ok(state.jobs.list(state)),
+        "cron.run" => {
+            let name = text(request, "name").ok_or("`name` is missing")?;
+            let done = state.jobs.run(state, name, Trigger::Hand).await.map_err(|error| error.to_string())?;
+            Ok(json!({"name": name, "message": done}))
+        }
         other => Err(format!("unknown command `{other}`")),
     }
 }

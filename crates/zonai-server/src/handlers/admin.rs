@@ -1,10 +1,14 @@
-//! Routes for admins: metrics. Crons come with the jobs.
+//! Routes for admins: metrics and crons.
 
 use http::{HeaderValue, Response, header};
+use percent_encoding::percent_decode_str;
+use serde_json::json;
+use zonai_data::DataError;
 use zonai_limit_sqlite::Health;
 
 use crate::errors::{self, Fault};
-use crate::reply::{Answer, Reply};
+use crate::jobs::{JobError, Trigger};
+use crate::reply::{self, Answer, Reply};
 use crate::route::Admin;
 use crate::state::State;
 use crate::way::Passed;
@@ -18,7 +22,24 @@ pub(super) async fn answer(passed: Passed<'_>, admin: Admin) -> Answer {
     }
     match admin {
         Admin::Metrics => metrics(passed.state),
-        Admin::CronList | Admin::CronRun => errors::answer(&Fault::NotFound),
+        Admin::CronList => reply::data(&passed.state.jobs.list(passed.state)),
+        Admin::CronRun => cron_run(&passed).await,
+    }
+}
+
+/// `POST /crons/run?name=…`.
+async fn cron_run(passed: &Passed<'_>) -> Answer {
+    let query = passed.parts.uri.query().unwrap_or_default();
+    let name = query.split('&').find_map(|pair| pair.strip_prefix("name="));
+    let Some(Ok(name)) = name.map(|name| percent_decode_str(name).decode_utf8()) else {
+        return errors::answer(&Fault::BadRequest("the query parameter `name` is missing".to_owned()));
+    };
+    match passed.state.jobs.run(passed.state, &name, Trigger::Hand).await {
+        Ok(done) => reply::data(&json!({"name": name, "message": done})),
+        Err(JobError::Unknown { .. }) => errors::answer(&Fault::NotFound),
+        Err(error @ JobError::Running(_)) => errors::data(&DataError::Conflict(error.to_string())),
+        // Admins read what failed; it is their SQL.
+        Err(JobError::Failed(text)) => errors::data(&DataError::Unprocessable(text)),
     }
 }
 

@@ -25,6 +25,7 @@ impl Background {
         let tasks = vec![
             tokio::spawn(until(stop.clone(), every_second(Arc::clone(state)))),
             tokio::spawn(until(stop.clone(), reclaim(Arc::clone(state)))),
+            tokio::spawn(crate::jobs::run_schedule(Arc::clone(state), stop.clone())),
             tokio::spawn(crate::live::dispatch(Arc::clone(state), stop.clone())),
         ];
         let watched = Arc::clone(state);

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_auth::{Auth, AuthParts, Hasher};
 use zonai_clock::Clock;
+use zonai_data::history::History;
 use zonai_data::{Database, DatabaseOptions, EngineOptions};
 use zonai_limit::{Client, Counters, Internal, Limiter};
 use zonai_limit_sqlite::SqliteStore;
@@ -18,6 +19,7 @@ use crate::body::Held;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
+use crate::jobs::Jobs;
 use crate::listen::Listener;
 use crate::live::Live;
 use crate::names::Names;
@@ -51,6 +53,10 @@ pub(super) async fn state(
         Ok(rules) => data.set_rights(Box::new(rules)),
         Err(found) => faults.extend(found),
     }
+    let crons = project::crons::read(&paths.crons, &paths.project).unwrap_or_else(|found| {
+        faults.extend(found);
+        Vec::new()
+    });
     let known = project::known(tables.into_iter(), &settings.app.tables, &Default::default());
     let policies = Policies::new(
         paths.rate_limit.clone(),
@@ -95,7 +101,11 @@ pub(super) async fn state(
     let gate = gate(&settings, limiter, counters);
     let internal = Arc::new(internal);
     let auth = accounts(&settings, &data, hasher, Arc::clone(&internal), &clock).await?;
+    let history = History::open(data.engine().clone(), &*internal, clock.wall_ms())
+        .await
+        .map_err(|error| StartError::Data(error.to_string()))?;
     Ok(State {
+        jobs: Jobs::new(history, crons),
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
         bodies: Held::new(&settings.bounds),

@@ -1,0 +1,157 @@
+//! What the server does on a schedule: its own jobs and the project's.
+//!
+//! Jobs do not pass the limiter. Must never run one job twice at once, and never let one that fails stop the others.
+
+mod schedule;
+mod work;
+
+use std::str::FromStr;
+
+use croner::Cron;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use zonai_data::history::History;
+
+use crate::project::crons::CronFile;
+use crate::state::State;
+
+pub(crate) use schedule::run as run_schedule;
+use work::Work;
+
+/// Every job, in the order in which they are listed.
+pub(crate) struct Jobs {
+    jobs: Vec<Job>,
+    history: History,
+}
+
+/// One job.
+struct Job {
+    name: String,
+    schedule: Cron,
+    catch_up: bool,
+    enabled: bool,
+    work: Work,
+    /// Held while it runs.
+    running: Mutex<()>,
+}
+
+/// Why a job was not run, or failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum JobError {
+    #[error("there is no job `{name}`{}", near(.nearest.as_deref()))]
+    Unknown { name: String, nearest: Option<String> },
+    #[error("the job `{0}` is running")]
+    Running(String),
+    #[error("{0}")]
+    Failed(String),
+}
+
+fn near(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// Why a job is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    Schedule,
+    CatchUp,
+    Hand,
+}
+
+impl Trigger {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::CatchUp => "catchUp",
+            Self::Hand => "hand",
+        }
+    }
+}
+
+impl Jobs {
+    pub(crate) fn new(history: History, crons: Vec<CronFile>) -> Self {
+        let mut jobs: Vec<Job> = Work::BUILT_IN
+            .iter()
+            .filter_map(|(name, schedule, work)| {
+                let schedule = Cron::from_str(schedule).ok()?;
+                Some(Job::new((*name).to_owned(), schedule, false, true, work.clone()))
+            })
+            .collect();
+        jobs.extend(crons.into_iter().map(|cron| {
+            Job::new(cron.name, cron.schedule, cron.catch_up, cron.enabled, Work::Sql(cron.sql))
+        }));
+        Self { jobs, history }
+    }
+
+    fn find(&self, name: &str) -> Result<&Job, JobError> {
+        self.jobs.iter().find(|job| job.name == name).ok_or_else(|| JobError::Unknown {
+            name: name.to_owned(),
+            nearest: zonai_policy::nearest(name, self.jobs.iter().map(|job| job.name.as_str())).map(str::to_owned),
+        })
+    }
+
+    /// Runs a job now. What it did.
+    ///
+    /// # Errors
+    /// When there is none of that name, it is running, or it fails.
+    pub(crate) async fn run(&self, state: &State, name: &str, trigger: Trigger) -> Result<String, JobError> {
+        let job = self.find(name)?;
+        let Ok(_running) = job.running.try_lock() else {
+            return Err(JobError::Running(name.to_owned()));
+        };
+        let pass = &*state.internal;
+        let failed = |error: zonai_data::DataError| JobError::Failed(error.to_string());
+        let run = self
+            .history
+            .begin(pass, name, trigger.name(), state.clock.wall_ms())
+            .await
+            .map_err(failed)?;
+        let result = job.work.run(state, &self.history).await;
+        if let Err(error) = &result {
+            tracing::error!(job = name, "the job failed: {error}");
+        }
+        self.history
+            .end(pass, run, result.clone(), state.clock.wall_ms())
+            .await
+            .map_err(failed)?;
+        result.map_err(JobError::Failed)
+    }
+
+    /// All jobs with their next time and last run, for `cron list`.
+    pub(crate) fn list(&self, state: &State) -> Value {
+        let now = schedule::now(state);
+        let jobs: Vec<Value> = self
+            .jobs
+            .iter()
+            .map(|job| {
+                let next = job.next(&now).filter(|_| job.enabled);
+                let last = self.history.runs(&*state.internal, &job.name, 1).unwrap_or_default();
+                json!({
+                    "name": job.name,
+                    "schedule": job.schedule.as_str(),
+                    "enabled": job.enabled,
+                    "catchUp": job.catch_up,
+                    "builtIn": !matches!(job.work, Work::Sql(_)),
+                    "nextMs": next.map(|next| next.timestamp().as_millisecond()),
+                    "last": last.first(),
+                })
+            })
+            .collect();
+        json!({"jobs": jobs})
+    }
+}
+
+impl Job {
+    fn new(name: String, schedule: Cron, catch_up: bool, enabled: bool, work: Work) -> Self {
+        Self { name, schedule, catch_up, enabled, work, running: Mutex::new(()) }
+    }
+
+    fn next(&self, after: &jiff::Zoned) -> Option<jiff::Zoned> {
+        self.schedule.find_next_occurrence(after, false).ok()
+    }
+
+    fn previous(&self, before: &jiff::Zoned) -> Option<jiff::Zoned> {
+        self.schedule.find_previous_occurrence(before, true).ok()
+    }
+}
+
