@@ -21,8 +21,24 @@ class Measured:
         return self.cpu_seconds * 1e6 / max(self.requests, 1)
 
     @property
-    def per_core(self) -> float:
-        return self.requests / max(self.cpu_seconds, 1e-9)
+    def figure(self) -> float:
+        return self.cpu_us
+
+    @property
+    def note(self) -> str:
+        return f"{self.requests} requests, {self.requests / max(self.cpu_seconds, 1e-9):,.0f}/s/core"
+
+
+@dataclass
+class Figure:
+    """What a scenario measured by itself, in its own unit."""
+
+    figure: float
+    note: str = ""
+    errors: str = ""
+
+
+CPU = "µs of the server's processor time for one request"
 
 
 def drive(server: Server, url: str, seconds: int, *, connections=64, script=None, arguments=()) -> Measured:

@@ -32,33 +32,45 @@ class Server:
         self.process = None
 
     def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        if self.process is not None:
+            self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self) -> float:
+        """Seconds until it accepts connections."""
+        begun = time.monotonic()
         self.log = open(self.folder / "server.log", "w+b")
         self.process = subprocess.Popen(
             ["taskset", "-c", SERVER_CORE, *map(str, self.command)],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             env={**os.environ, **self.environment}, cwd=self.folder, start_new_session=True,
         )
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                break
+        while time.monotonic() < begun + 60 and self.process.poll() is None:
             with socket.socket() as probe:
                 probe.settimeout(1)
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
-            time.sleep(0.05)
-        self.__exit__()
+                    return time.monotonic() - begun
+            time.sleep(0.005)
         raise RuntimeError(f"{self.command[0]} did not start:\n{self.log_text()}")
 
-    def __exit__(self, *_):
+    def stop(self):
+        """Politely, then not."""
         if self.process.poll() is None:
             self.process.send_signal(self.stop_signal)
             try:
-                self.process.wait(15)
+                self.process.wait(120)
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait(5)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.log.close()
 
     def log_text(self) -> str:
         self.log.seek(0)

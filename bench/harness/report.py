@@ -13,8 +13,8 @@ from .install import BENCH, ROOT
 
 HEAD = """# Results
 
-Written by `bench/run`; do not edit. Each row is the server's own processor time (user and system, from `/proc`) for one
-request, so the speed of the client does not matter. All peers of a table ran in one run, in turns: compare within a table,
+Written by `bench/run`; do not edit. Where nothing else is said a figure is the server's own processor time (user and
+system, from `/proc`) for one request, so the speed of the client does not matter. All peers of a table ran in one run, in turns: compare within a table,
 never with another machine's. The ratio is the median of each round's own ratio; spread is least to most.
 """
 
@@ -32,9 +32,9 @@ def write(results):
     text = [HEAD, about()]
     for result in results:
         text += [f"## {result.title}\n", f"{result.shows}\n", table(result)]
-        if result.cpu_us:
+        if result.figures:
             plot = plots / f"{result.name}.svg"
-            plot.write_text(svg.bars(result.title, "µs of the server's processor for one request", rows(result), "zonai"))
+            plot.write_text(svg.bars(result.title, result.unit, rows(result), "zonai"))
             text.append(f"![{result.title}](plots/{plot.name})\n")
         text.append(f"What it does not show: {result.shows_not}\n")
         text += [f"Fault: {fault}\n" for fault in result.faults]
@@ -45,18 +45,18 @@ def write(results):
 
 def rows(result):
     """Name, median, least, most; cheapest first."""
-    listed = [(name, statistics.median(all_), min(all_), max(all_)) for name, all_ in result.cpu_us.items()]
+    listed = [(name, statistics.median(all_), min(all_), max(all_)) for name, all_ in result.figures.items()]
     return sorted(listed, key=lambda row: row[1])
 
 
 def table(result) -> str:
     base = result.baseline
-    lines = [f"| server | version | µs/request | spread | × {base} | spread | requests/s/core |", "|---|---|---|---|---|---|---|"]
+    lines = [f"| server | version | {result.unit} | spread | × {base} | spread |", "|---|---|---|---|---|---|"]
     for name, median, low, high in rows(result):
         ratios = result.ratios.get(name) or [float("nan")]
         lines.append(
             f"| {name} | {result.versions[name]} | {median:.1f} | {low:.1f}–{high:.1f} | {statistics.median(ratios):.2f}"
-            f" | {min(ratios):.2f}–{max(ratios):.2f} | {1e6 / max(median, 1e-9):,.0f} |"
+            f" | {min(ratios):.2f}–{max(ratios):.2f} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -1,8 +1,9 @@
 """One scenario: every peer in turn, again and again, so that what drifts drifts for all."""
 
 import contextlib
-import statistics
 from dataclasses import dataclass, field
+
+from .load import CPU
 
 
 @dataclass
@@ -12,17 +13,15 @@ class Result:
     shows: str
     shows_not: str
     baseline: str
+    unit: str
     versions: dict = field(default_factory=dict)
-    cpu_us: dict = field(default_factory=dict)
+    figures: dict = field(default_factory=dict)
     ratios: dict = field(default_factory=dict)
     faults: list = field(default_factory=list)
 
-    def median(self, peer: str) -> float:
-        return statistics.median(self.cpu_us[peer])
-
 
 def run(scenario, wanted, rounds: int, seconds: int) -> Result:
-    result = Result(scenario.NAME, scenario.TITLE, scenario.SHOWS, scenario.SHOWS_NOT, scenario.BASELINE)
+    result = Result(scenario.NAME, scenario.TITLE, scenario.SHOWS, scenario.SHOWS_NOT, scenario.BASELINE, getattr(scenario, "UNIT", CPU))
     with contextlib.ExitStack() as stack:
         ready = {}
         for name, start in scenario.PEERS.items():
@@ -36,21 +35,21 @@ def run(scenario, wanted, rounds: int, seconds: int) -> Result:
                 print(f"{scenario.NAME}: {name} did not start: {error}")
         for number in range(rounds):
             measure(scenario, ready, seconds, number, result)
-    for name, figures in result.cpu_us.items():
-        base = result.cpu_us.get(scenario.BASELINE)
+    for name, figures in result.figures.items():
+        base = result.figures.get(scenario.BASELINE)
         result.ratios[name] = [ours / theirs for ours, theirs in zip(figures, base)] if base else []
     return result
 
 
 def measure(scenario, ready, seconds, number, result: Result):
     for name, peer in ready.items():
-        if number == 0:
+        if number == 0 and getattr(scenario, "WARM_UP", True):
             scenario.measure(peer, 1)  # warms up, counts for nothing
         measured = scenario.measure(peer, seconds)
-        fault = scenario.check(measured) or (measured.errors and f"socket errors: {measured.errors}")
+        silent = getattr(measured, "requests", 1) == 0 and "no answer within the time"
+        fault = silent or scenario.check(measured) or (measured.errors and f"socket errors: {measured.errors}")
         if fault:
             result.faults.append(f"{name}, round {number + 1}: {fault}")
-        result.cpu_us.setdefault(name, []).append(measured.cpu_us)
+        result.figures.setdefault(name, []).append(measured.figure)
         note = f"  {fault}" if fault else ""
-        print(f"{scenario.NAME} {number + 1}: {name:22} {measured.cpu_us:7.2f} µs/request"
-              f" {measured.per_core:9.0f}/s/core {measured.requests:8} requests{note}", flush=True)
+        print(f"{scenario.NAME} {number + 1}: {name:20} {measured.figure:10.2f} ({measured.note}){note}", flush=True)

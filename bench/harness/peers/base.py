@@ -12,6 +12,7 @@ class Peer:
     """A server that runs for a scenario. `version` is what it says of itself."""
 
     version = ""
+    environment = {}
 
     def __init__(self):
         self.port = free_port()
@@ -19,7 +20,7 @@ class Peer:
         self.origin = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
-        self.server = Server(self.command(), self.port, folder=self.folder)
+        self.server = Server(self.command(), self.port, folder=self.folder, environment=self.environment)
         self.server.__enter__()
         try:
             self.prepare()

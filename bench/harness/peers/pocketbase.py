@@ -39,7 +39,7 @@ class PocketBase(Peer):
         return [pocketbase(), "serve", "--http", f"127.0.0.1:{self.port}", "--dir", self.data]
 
     def prepare(self):
-        client = Client(self.port)
+        self.client = client = Client(self.port)
         login = {"identity": ADMIN, "password": PASSWORD}
         token = client.call("POST", "/api/collections/_superusers/auth-with-password", login)["token"]
         client.headers["authorization"] = token
@@ -55,6 +55,13 @@ class PocketBase(Peer):
 
     def list_of_50(self, offset: int) -> str:
         return f"/api/collections/items/records?perPage=50&page={offset // 50 + 1}&sort=-created"
+
+    def sign_up(self, email: str, password: str):
+        user = {"email": email, "password": password, "passwordConfirm": password, "verified": True}
+        self.client.call("POST", "/api/collections/users/records", user)
+
+    def sign_in(self, email: str, password: str):
+        return "/api/collections/users/auth-with-password", {"identity": email, "password": password}
 
     def create(self):
         return "/api/collections/items/records", {"title": "A new item"}

@@ -14,25 +14,43 @@ SCHEMA = """CREATE TABLE items (
 CREATE INDEX items_by_created ON items (created_at);
 """
 NO_LIMITS = "table: items\nlimits: {get: none, list: none, count: none, create: none, update: none, delete: none}\n"
+USERS = """CREATE TABLE users (
+  id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password TEXT NOT NULL,
+  created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+) STRICT;
+"""
+NO_AUTH_LIMITS = "table: users\nauth: {signIn: none, signUp: none, authenticate: none}\n"
+# A server that believes a proxy makes no secrets of its own.
+SECRETS = {"JWT_SECRET": "for the bench only 0123456789abcdef", "PASSWORD_SECRET": "for the bench only fedcba9876543210"}
 
 
 class Zonai(Peer):
-    """With `limited`, the default policy holds; else every operation is unlimited and `rows` rows are there."""
+    """With `limited`, the default policy holds; else every operation is unlimited and `rows` rows are there.
 
-    def __init__(self, *, limited: bool, rows=0):
+    `forwarded`: `X-Forwarded-For` from loopback is believed, so that one machine can play many clients.
+    """
+
+    environment = SECRETS
+
+    def __init__(self, *, limited: bool, rows=0, forwarded=False):
         super().__init__()
-        self.limited, self.rows = limited, rows
+        self.limited, self.rows, self.forwarded = limited, rows, forwarded
 
     def command(self):
         self.version = version_of(ZONAI, "--version")
         source = self.folder / "lib" / "src"
         for folder in ("schemas", "rules", "rate_limit"):
             (source / folder).mkdir(parents=True)
-        (self.folder / "zonai.yaml").write_text("version: 1\n")
-        (source / "schemas" / "001_items.sql").write_text(SCHEMA)
+        settings = "version: 1\napp:\n  tables: {users: {auth: [password]}}\n"
+        if self.forwarded:
+            settings += "  trustedProxy: {headers: [X-Forwarded-For], proxies: [127.0.0.0/8]}\n"
+        (self.folder / "zonai.yaml").write_text(settings)
+        (source / "schemas" / "001_items.sql").write_text(SCHEMA + USERS)
+        (source / "rules" / "users.yaml").write_text("signUp: true\nsignIn: true\n")
         (source / "rules" / "items.yaml").write_text("view: true\nlist: true\ncreate: true\n")
         if not self.limited:
             (source / "rate_limit" / "items.yaml").write_text(NO_LIMITS)
+            (source / "rate_limit" / "users.yaml").write_text(NO_AUTH_LIMITS)
         return [ZONAI, "serve", "--host", "127.0.0.1", "--port", self.port, self.folder]
 
     def prepare(self):
@@ -48,6 +66,12 @@ class Zonai(Peer):
 
     def list_of_50(self, offset: int) -> str:
         return path("/db/list", {"table": "items", "limit": 50, "offset": offset})
+
+    def sign_up(self, email: str, password: str):
+        Client(self.port).call("POST", "/auth/sign-up", {"email": email, "password": password})
+
+    def sign_in(self, email: str, password: str):
+        return "/auth/sign-in", {"email": email, "password": password}
 
     def create(self):
         return "/db", {"table": "items", "object": {"title": "A new item"}}

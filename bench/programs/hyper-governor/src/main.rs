@@ -1,5 +1,6 @@
 //! A peer: hyper with governor, 100 requests a minute per address, refusing with the headers Zonai sends.
 //!
+//! With the argument `forwarded` the address is that of `X-Forwarded-For`, so that one machine can play many clients.
 //! What a careful author would write by hand. Must never be tuned for or against.
 
 use std::convert::Infallible;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -21,6 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 struct Limits {
     limiter: DefaultKeyedRateLimiter<IpAddr>,
     clock: DefaultClock,
+    forwarded: bool,
 }
 
 fn main() -> io::Result<()> {
@@ -30,6 +33,7 @@ fn main() -> io::Result<()> {
     let limits = Arc::new(Limits {
         limiter: RateLimiter::keyed(quota),
         clock: DefaultClock::default(),
+        forwarded: std::env::args().nth(2).is_some_and(|argument| argument == "forwarded"),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -43,8 +47,10 @@ fn main() -> io::Result<()> {
 }
 
 async fn serve(stream: TcpStream, peer: SocketAddr, limits: Arc<Limits>) {
-    let service = service_fn(|_| {
-        let answer = answer(&limits, peer.ip());
+    let service = service_fn(|request: Request<Incoming>| {
+        let named = request.headers().get("x-forwarded-for").filter(|_| limits.forwarded);
+        let named = named.and_then(|value| value.to_str().ok()?.parse().ok());
+        let answer = answer(&limits, named.unwrap_or(peer.ip()));
         async { Ok::<_, Infallible>(answer) }
     });
     let _ = http1::Builder::new()
