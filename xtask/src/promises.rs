@@ -160,7 +160,10 @@ fn rows(page: &str) -> Vec<Promise> {
                         .step_by(2)
                         .map(str::to_owned)
                         .collect(),
-                    missing: held.contains("missing"),
+                    missing: held
+                        .split('`')
+                        .step_by(2)
+                        .any(|text| text.contains("missing")),
                 })
         })
         .collect()
@@ -213,6 +216,13 @@ mod tests {
                 .is_empty()
         );
         assert_eq!(check("| 1.1 | Counts. | |").faults.len(), 1);
+        assert_eq!(
+            check("| 1.1 | Counts. | `a::missing_is_fine` |")
+                .faults
+                .len(),
+            1,
+            "a name is no word"
+        );
     }
 
     #[test]
