@@ -18,8 +18,6 @@ use crate::way;
 pub(crate) enum Fault {
     /// 400, with what is wrong.
     BadRequest(String),
-    /// 401.
-    Unauthorized(String),
     /// 403.
     Forbidden,
     /// 404, for routes and tables alike.
@@ -32,15 +30,12 @@ pub(crate) enum Fault {
     NotJson,
     /// 500: a table's limits are registered twice. The one internal text a caller sees.
     Misregistered(String),
-    /// 500.
-    Internal,
 }
 
 /// The answer to a fault.
 pub(crate) fn answer(fault: &Fault) -> Answer {
     match fault {
         Fault::BadRequest(text) => error(StatusCode::BAD_REQUEST, text),
-        Fault::Unauthorized(text) => unauthorized(text),
         Fault::Forbidden => error(StatusCode::FORBIDDEN, "Forbidden"),
         Fault::NotFound => error(StatusCode::NOT_FOUND, "Not found"),
         Fault::UnknownOperation => error(StatusCode::NOT_FOUND, "Unknown operation"),
@@ -56,7 +51,6 @@ pub(crate) fn answer(fault: &Fault) -> Answer {
             "The payload must be JSON (Content-Type: application/json)",
         ),
         Fault::Misregistered(text) => error(StatusCode::INTERNAL_SERVER_ERROR, text),
-        Fault::Internal => internal(),
     }
 }
 

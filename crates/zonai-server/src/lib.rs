@@ -12,6 +12,7 @@ mod errors;
 pub mod explain;
 mod gate;
 mod handlers;
+mod hooks;
 mod jobs;
 mod listen;
 mod live;
@@ -28,5 +29,6 @@ mod telemetry;
 mod top;
 mod way;
 
+pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, TableHooks};
 pub use listen::ListenError;
 pub use server::{Additions, Running, StartError};

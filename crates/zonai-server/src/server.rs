@@ -16,6 +16,7 @@ use zonai_limit::Registration;
 use zonai_policy::Diagnostic;
 
 use crate::admin::AdminSocket;
+use crate::hooks::Hooks;
 use crate::listen::{self, ListenError};
 use crate::policies::Reload;
 use crate::settings::Settings;
@@ -27,6 +28,8 @@ use crate::state::State;
 pub struct Additions {
     /// Limits in code.
     pub rate_limits: Vec<Registration>,
+    /// Hooks around operations and sign-ins.
+    pub hooks: Hooks,
 }
 
 /// Why a server did not start.

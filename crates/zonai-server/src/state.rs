@@ -13,6 +13,7 @@ use crate::body::Held;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
+use crate::hooks::Hooks;
 use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::policies::Policies;
@@ -31,6 +32,7 @@ pub(crate) struct State {
     pub(crate) data: zonai_data::Database,
     pub(crate) auth: zonai_auth::Auth,
     pub(crate) jobs: Jobs,
+    pub(crate) hooks: Hooks,
     /// Of jobs and hooks, which no request made.
     pub(crate) internal: Arc<Internal>,
     pub(crate) live: Live,

@@ -9,6 +9,7 @@ use zonai_limit::NotTaken;
 
 use crate::accounts;
 use crate::errors::{self, Fault};
+use crate::hooks::{self, AccountEvent};
 use crate::reply::{self, Answer};
 use crate::route::Auth as Route;
 use crate::way::{self, Passed};
@@ -59,17 +60,28 @@ async fn work(passed: &Passed<'_>, route: Route, payload: &Payload) -> Result<Do
         Route::Admin => authenticate(passed, Authenticate::parse_admin(body, auth.admin_table()?)?).await,
         Route::Confirm => {
             let session = auth.confirm(pass, passed.found.client, Confirm::parse(body)?).await?;
+            tell(passed, AccountEvent::SignIn, session.as_ref()).await;
             Ok(Done::Session(session))
         }
-        Route::Refresh => Ok(Done::Session(Some(auth.refresh(pass, required_token(passed)?).await?))),
+        Route::Refresh => {
+            let session = Some(auth.refresh(pass, required_token(passed)?).await?);
+            tell(passed, AccountEvent::Refresh, session.as_ref()).await;
+            Ok(Done::Session(session))
+        }
         Route::ResetPassword => mail(passed, MailKind::ResetPassword, MailTo::parse(body)?),
         Route::VerifyEmail => mail(passed, MailKind::VerifyEmail, MailTo::parse(body)?),
         Route::Logout => {
-            auth.logout(pass, required_token(passed)?).await?;
+            let token = required_token(passed)?;
+            let caller = auth.authenticate(pass, token)?;
+            auth.logout(pass, token).await?;
+            log_out(passed, &caller).await;
             Ok(Done::Nothing)
         }
         Route::LogoutAll => {
-            auth.logout_all(pass, required_token(passed)?).await?;
+            let token = required_token(passed)?;
+            let caller = auth.authenticate(pass, token)?;
+            auth.logout_all(pass, token).await?;
+            log_out(passed, &caller).await;
             Ok(Done::Nothing)
         }
     }
@@ -92,7 +104,9 @@ fn mail(passed: &Passed<'_>, kind: MailKind, to: MailTo) -> Result<Done, Failed>
 async fn sign_in(passed: &Passed<'_>, request: SignIn) -> Result<Done, Failed> {
     let (table, address) = (request.table.clone(), request.address.clone());
     let signing = passed.state.auth.sign_in(&passed.admitted, passed.found.client, request);
-    guarded(passed, &table, &address, signing).await.map(|session| Done::Session(Some(session)))
+    let session = Some(guarded(passed, &table, &address, signing).await?);
+    tell(passed, AccountEvent::SignIn, session.as_ref()).await;
+    Ok(Done::Session(session))
 }
 
 async fn sign_up(passed: &Passed<'_>, request: SignUp) -> Result<Done, Failed> {
@@ -102,7 +116,25 @@ async fn sign_up(passed: &Passed<'_>, request: SignUp) -> Result<Done, Failed> {
     };
     let (table, address) = (request.table.clone(), request.address.clone());
     let signing = passed.state.auth.sign_up(&passed.admitted, passed.found.client, request, caller);
-    guarded(passed, &table, &address, signing).await.map(Done::Session)
+    let session = guarded(passed, &table, &address, signing).await?;
+    tell(passed, AccountEvent::SignUp, session.as_ref()).await;
+    Ok(Done::Session(session))
+}
+
+/// Runs the hooks of an account that has a session now.
+async fn tell(passed: &Passed<'_>, event: AccountEvent, session: Option<&Session>) {
+    let state = passed.state;
+    let Some(session) = session.filter(|_| !state.hooks.accounts.is_empty()) else { return };
+    if let Ok(caller) = state.auth.authenticate(&passed.admitted, &session.access_token) {
+        let user = Value::Object(session.user.clone());
+        hooks::account_hook(state, event, &accounts::as_data(&caller), &caller.table, &user).await;
+    }
+}
+
+async fn log_out(passed: &Passed<'_>, caller: &zonai_auth::Caller) {
+    let user = Value::Object(caller.user.clone());
+    let event = AccountEvent::LogOut;
+    hooks::account_hook(passed.state, event, &accounts::as_data(caller), &caller.table, &user).await;
 }
 
 /// Takes a place for a failed sign-in, stored before the hash is computed, and gives it back unless it failed.

@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use zonai_data::{Caller, DataError, Json, Payload};
+use zonai_data::{Json, Payload};
 use zonai_limit::TableId;
 
 use super::rate_limit;
 use crate::accounts;
 use crate::errors;
+use crate::hooks;
 use crate::project::RATE_LIMIT_TABLE;
 use crate::reply::{self, Answer};
 use crate::route::Data;
@@ -30,30 +31,10 @@ pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> An
             Err(error) => errors::data(&error),
         };
     }
-    match work(&passed, data, &caller, &payload).await {
+    match hooks::perform(passed.state, &passed.admitted, &caller, data, payload, 0).await {
         Ok(Some(json)) => data_json(json),
         Ok(None) => reply::no_content(),
         Err(error) => errors::data(&error),
-    }
-}
-
-async fn work(
-    passed: &Passed<'_>,
-    data: Data,
-    caller: &Caller,
-    payload: &Payload,
-) -> Result<Option<Json>, DataError> {
-    let (database, pass) = (&passed.state.data, &passed.admitted);
-    match data {
-        Data::Get => database.get(pass, caller, payload).await.map(Some),
-        Data::List => database.list(pass, caller, payload).await.map(Some),
-        Data::Count => database.count(pass, caller, payload).await.map(Some),
-        Data::Create => database.create(pass, caller, payload).await.map(Some),
-        Data::CreateMany => database.create_many(pass, caller, payload).await.map(Some),
-        Data::Update => database.update(pass, caller, payload).await.map(Some),
-        Data::UpdateMany => database.update_many(pass, caller, payload).await.map(Some),
-        Data::Delete => database.delete(pass, caller, payload).await.map(|()| None),
-        Data::DeleteMany => database.delete_many(pass, caller, payload).await.map(|_count| None),
     }
 }
 

@@ -10,6 +10,7 @@ use zonai_auth::{Auth, AuthParts, Hasher};
 use zonai_clock::Clock;
 use zonai_data::history::History;
 use zonai_data::{Database, DatabaseOptions, EngineOptions};
+use zonai_policy::Diagnostic;
 use zonai_limit::{Client, Counters, Internal, Limiter};
 use zonai_limit_sqlite::SqliteStore;
 
@@ -57,6 +58,10 @@ pub(super) async fn state(
         faults.extend(found);
         Vec::new()
     });
+    for name in additions.hooks.table_names().filter(|name| !tables.contains(name)) {
+        let fault = Diagnostic::whole_file("hooks", format!("there is no table `{name}`"));
+        faults.push(fault.with_nearest(name, tables.iter().copied()));
+    }
     let known = project::known(tables.into_iter(), &settings.app.tables, &Default::default());
     let policies = Policies::new(
         paths.rate_limit.clone(),
@@ -106,6 +111,7 @@ pub(super) async fn state(
         .map_err(|error| StartError::Data(error.to_string()))?;
     Ok(State {
         jobs: Jobs::new(history, crons),
+        hooks: additions.hooks,
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
         bodies: Held::new(&settings.bounds),
