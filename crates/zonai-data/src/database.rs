@@ -6,10 +6,10 @@
 mod create;
 mod delete;
 mod plan;
-mod run;
+pub(crate) mod run;
 mod scope;
 mod stamp;
-mod target;
+pub(crate) mod target;
 mod update;
 mod writes;
 

@@ -8,6 +8,7 @@ pub(crate) mod condition;
 pub(crate) mod expand;
 pub(crate) mod page;
 mod parse;
+mod prepared;
 pub(crate) mod sql;
 
 use std::fmt;

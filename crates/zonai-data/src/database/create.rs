@@ -93,7 +93,7 @@ impl Plan {
                 sql.push(if nth == 0 { "" } else { "," })
                     .name(&table.columns[*at].name);
             }
-            let mut statement = conn.prepare_cached(&sql.text)?;
+            let mut statement = sql.prepare(conn)?;
             let mut rows = statement.query(params_from_iter(&sql.values))?;
             let row = rows.next()?.ok_or_else(not_accepted)?;
             let key = (0..table.primary_key.len())
@@ -102,11 +102,7 @@ impl Plan {
             while rows.next()?.is_some() {}
             return Ok(key);
         }
-        if conn
-            .prepare_cached(&sql.text)?
-            .execute(params_from_iter(&sql.values))?
-            == 0
-        {
+        if sql.prepare(conn)?.execute(params_from_iter(&sql.values))? == 0 {
             return Err(not_accepted());
         }
         Ok(vec![Bound::Integer(conn.last_insert_rowid())])

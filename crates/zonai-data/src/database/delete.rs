@@ -31,9 +31,7 @@ impl Plan {
                 RowExpr::ROW,
                 &self.condition,
             );
-            let gone = conn
-                .prepare_cached(&sql.text)?
-                .execute(params_from_iter(&sql.values))?;
+            let gone = sql.prepare(conn)?.execute(params_from_iter(&sql.values))?;
             return Ok(u64::try_from(gone).unwrap_or(u64::MAX));
         }
         let targets = self.targets(conn)?;
@@ -46,7 +44,7 @@ impl Plan {
         sql.from(table, RowExpr::ROW)
             .push(" WHERE ")
             .identified(table, RowExpr::ROW);
-        let mut statement = conn.prepare_cached(&sql.text)?;
+        let mut statement = sql.prepare(conn)?;
         let mut gone = 0;
         for target in &targets {
             // A row may have gone with one before it, by a cascade.
@@ -71,7 +69,7 @@ impl Plan {
             sql.push(" LIMIT ").bind(limit.into());
         }
         let mut targets = Vec::new();
-        let mut statement = conn.prepare_cached(&sql.text)?;
+        let mut statement = sql.prepare(conn)?;
         let mut rows = statement.query(params_from_iter(&sql.values))?;
         while let Some(row) = rows.next()? {
             if !row.get::<_, bool>(key_width(table))? {

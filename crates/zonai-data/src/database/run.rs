@@ -27,7 +27,7 @@ pub(super) fn read(plan: &ReadPlan, conn: &Connection) -> Result<Json, DataError
 }
 
 fn get(plan: &ReadPlan, conn: &Connection, select: &Sql, ruled: bool) -> Result<Json, DataError> {
-    let mut statement = conn.prepare_cached(&select.text)?;
+    let mut statement = select.prepare(conn)?;
     let mut rows = statement.query(params_from_iter(&select.values))?;
     let Some(row) = rows.next()? else {
         return Err(DataError::RecordNotFound {
@@ -59,7 +59,7 @@ fn list(plan: &ReadPlan, conn: &Connection) -> Result<Json, DataError> {
     let mut found = 0;
     {
         let mut related = Related::new(conn, plan.unseen);
-        let mut statement = conn.prepare_cached(&items.text)?;
+        let mut statement = items.prepare(conn)?;
         let mut rows = statement.query(params_from_iter(&items.values))?;
         while let Some(row) = rows.next()? {
             if found > 0 {
@@ -106,22 +106,19 @@ fn group(
 
 fn refuse(conn: &Connection, refused: Option<&Sql>) -> Result<(), DataError> {
     let Some(sql) = refused else { return Ok(()) };
-    if conn
-        .prepare_cached(&sql.text)?
-        .exists(params_from_iter(&sql.values))?
-    {
+    if sql.prepare(conn)?.exists(params_from_iter(&sql.values))? {
         return Err(DataError::Forbidden);
     }
     Ok(())
 }
 
 fn integer(conn: &Connection, sql: &Sql) -> Result<i64, DataError> {
-    let mut statement = conn.prepare_cached(&sql.text)?;
+    let mut statement = sql.prepare(conn)?;
     Ok(statement.query_row(params_from_iter(&sql.values), |row| row.get(0))?)
 }
 
 /// Appends a row without related ones.
-pub(super) fn row(out: &mut String, table: &Table, row: &Row<'_>) -> Result<(), DataError> {
+pub(crate) fn row(out: &mut String, table: &Table, row: &Row<'_>) -> Result<(), DataError> {
     columns(out, table, row)?;
     out.push('}');
     Ok(())
@@ -232,7 +229,7 @@ impl<'c> Related<'c> {
         };
         let value = Bound::try_from(value)
             .map_err(|cause| DataError::internal("reading a foreign key", &cause))?;
-        let mut statement = self.conn.prepare_cached(&select.text)?;
+        let mut statement = select.prepare(self.conn)?;
         let mut rows = statement.query(params_from_iter(select.values.iter().chain([&value])))?;
         let Some(row) = rows.next()? else {
             out.push_str("null");

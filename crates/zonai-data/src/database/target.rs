@@ -9,11 +9,11 @@ use crate::query::Sql;
 use crate::schema::{Identity, Table};
 
 /// The rowid, or the values of the primary key.
-pub(super) type Key = Vec<Bound>;
+pub(crate) type Key = Vec<Bound>;
 
 impl Sql {
     /// The columns of the key, for a select list.
-    pub(super) fn key_columns(&mut self, table: &Table, alias: &str) -> &mut Self {
+    pub(crate) fn key_columns(&mut self, table: &Table, alias: &str) -> &mut Self {
         match table.identity {
             Identity::RowId(name) => {
                 self.name(alias).push(".").push(name);
@@ -31,7 +31,7 @@ impl Sql {
     }
 
     /// The condition that only the row with a key meets; the values of the key are to follow.
-    pub(super) fn identified(&mut self, table: &Table, alias: &str) -> &mut Self {
+    pub(crate) fn identified(&mut self, table: &Table, alias: &str) -> &mut Self {
         match table.identity {
             Identity::RowId(name) => {
                 self.name(alias).push(".").push(name).push("=?");
@@ -50,7 +50,7 @@ impl Sql {
 }
 
 /// How many columns the key has.
-pub(super) fn key_width(table: &Table) -> usize {
+pub(crate) fn key_width(table: &Table) -> usize {
     match table.identity {
         Identity::RowId(_) => 1,
         _ => table.primary_key.len(),
@@ -58,12 +58,12 @@ pub(super) fn key_width(table: &Table) -> usize {
 }
 
 /// The first columns of a row as its key.
-pub(super) fn key(table: &Table, row: &Row<'_>) -> rusqlite::Result<Key> {
+pub(crate) fn key(table: &Table, row: &Row<'_>) -> rusqlite::Result<Key> {
     (0..key_width(table)).map(|nth| row.get(nth)).collect()
 }
 
 /// Appends the row as it is now. With `ruled` the column after the shown ones says whether the rules let it be so.
-pub(super) fn shown(
+pub(crate) fn shown(
     conn: &Connection,
     select: &Sql,
     key: &Key,
@@ -71,7 +71,7 @@ pub(super) fn shown(
     ruled: bool,
     out: &mut String,
 ) -> Result<(), DataError> {
-    let mut statement = conn.prepare_cached(&select.text)?;
+    let mut statement = select.prepare(conn)?;
     let mut rows = statement.query(params_from_iter(select.values.iter().chain(key)))?;
     // A trigger of the project may have taken the row away again.
     let row = rows.next()?.ok_or_else(super::create::not_accepted)?;

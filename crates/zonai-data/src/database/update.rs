@@ -101,7 +101,7 @@ impl Plan {
         }
         let mut targets = Vec::new();
         let mut unexpected = 0;
-        let mut statement = conn.prepare_cached(&sql.text)?;
+        let mut statement = sql.prepare(conn)?;
         let mut rows = statement.query(params_from_iter(&sql.values))?;
         while let Some(row) = rows.next()? {
             if !row.get::<_, bool>(width + columns)? {
@@ -161,11 +161,7 @@ impl Plan {
             row[*at] = now.clone();
         }
         let values = written.iter().map(|at| &row[*at]).chain(&target.key);
-        if conn
-            .prepare_cached(&update.text)?
-            .execute(params_from_iter(values))?
-            == 0
-        {
+        if update.prepare(conn)?.execute(params_from_iter(values))? == 0 {
             return Err(not_accepted());
         }
         Ok(())

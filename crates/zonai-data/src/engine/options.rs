@@ -18,7 +18,7 @@ pub struct EngineOptions {
     pub busy_timeout: Duration,
     /// Prepared statements kept per connection (256).
     pub statements: usize,
-    /// How long one read may take before it is broken off with 503 (30 s).
+    /// How long one read may take before it is broken off with 503 (10 s).
     pub read_time: Duration,
     /// Sync the disk on every commit, so that a power cut loses nothing (off: it may lose the last moments; a killed
     /// process loses nothing either way).
@@ -38,7 +38,7 @@ impl Default for EngineOptions {
             readers: cores.clamp(2, 16),
             busy_timeout: Duration::from_secs(5),
             statements: 256,
-            read_time: Duration::from_secs(30),
+            read_time: Duration::from_secs(10),
             sync_every_commit: false,
             change_backlog: 256,
             clock: Clock::system(),

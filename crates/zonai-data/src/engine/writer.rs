@@ -104,10 +104,14 @@ fn run(conn: &Connection, queue: &Queue<Box<dyn Job>>, changes: Changes) {
         match queue.take_all(&mut jobs, patience) {
             Taken::Some => batch::run(conn, &mut jobs, &recorder),
             Taken::Nothing => {}
-            Taken::Closed => return,
+            Taken::Closed => break,
         }
         if recorder.is_listened_to() {
             recorder.look_for_others();
         }
+    }
+    // So that the file stands on its own as far as it can, and the next start plans its queries well.
+    if let Err(cause) = conn.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(PASSIVE);") {
+        tracing::warn!(%cause, "cannot tidy up the data file");
     }
 }

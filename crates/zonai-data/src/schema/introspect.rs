@@ -65,7 +65,7 @@ fn list(conn: &Connection) -> rusqlite::Result<Vec<Found>> {
 }
 
 fn table(conn: &Connection, found: Found, options: TableOptions) -> Result<Table, SchemaError> {
-    let (columns, primary_key) = columns(conn, &found.name, &options)?;
+    let (columns, primary_key) = columns(conn, &found, &options)?;
     let identity = if found.view {
         Identity::None
     } else if found.without_rowid {
@@ -111,12 +111,12 @@ fn table(conn: &Connection, found: Found, options: TableOptions) -> Result<Table
 
 fn columns(
     conn: &Connection,
-    table: &str,
+    found: &Found,
     options: &TableOptions,
 ) -> rusqlite::Result<(Vec<Column>, Vec<usize>)> {
     let mut statement =
         conn.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
-    let mut rows = statement.query([table])?;
+    let mut rows = statement.query([&found.name])?;
     let accounts = options.auth || options.admin;
     let mut columns = Vec::new();
     let mut key: Vec<(i64, usize)> = Vec::new();
@@ -131,7 +131,8 @@ fn columns(
         if nth > 0 {
             key.push((nth, columns.len()));
         }
-        let secret = accounts && name.eq_ignore_ascii_case("password")
+        // A view over accounts must not show what the table hides.
+        let secret = (accounts || found.view) && name.eq_ignore_ascii_case("password")
             || options
                 .secret_columns
                 .iter()

@@ -261,7 +261,7 @@ async fn a_read_that_takes_too_long_is_broken_off() {
     });
     let later = async {
         has_started.await.unwrap();
-        data.hand.advance_ms(30_001);
+        data.hand.advance_ms(10_001);
     };
     assert_eq!(tokio::join!(read, later).0, Err(DataError::BusyReading));
     assert_eq!(data.count(json!({"table": "t"})).await, Ok(json!(0)));
