@@ -2,7 +2,7 @@
 //!
 //! Must never overwrite a file: a folder may already hold somebody's work.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::InitArguments;
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<ExitCode> {
 }
 
 fn next(project: &Path) -> String {
-    if project == PathBuf::from(".") {
+    if project == Path::new(".") {
         "zonai serve".into()
     } else {
         format!("zonai serve {}", project.display())

@@ -39,6 +39,18 @@ Log:
 
 ";
 
+#[test]
+fn every_command_is_documented() {
+    const PAGE: &str = include_str!("../../../../docs/command-line.md");
+    for path in commands(&zonai::cli::definition()) {
+        let words: Vec<&str> = path.split(' ').collect();
+        let shown = PAGE.contains(&format!("zonai {path}"))
+            || words.iter().all(|word| PAGE.contains(word))
+                && PAGE.contains(&format!("zonai {}", words[0]));
+        assert!(shown, "docs/command-line.md does not name `zonai {path}`");
+    }
+}
+
 /// Every command that does something, as it is typed.
 fn commands(command: &clap::Command) -> Vec<String> {
     let children: Vec<_> = command.get_subcommands().collect();

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::run::{Folder, command};
@@ -14,6 +15,7 @@ struct Served {
     child: Child,
     address: String,
     log: mpsc::Receiver<String>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Served {
@@ -25,18 +27,23 @@ impl Served {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let (send, log) = mpsc::channel();
+        let (send, log) = mpsc::sync_channel(1_000);
         let errors = BufReader::new(child.stderr.take().unwrap());
-        std::thread::spawn(move || {
-            errors
-                .lines()
-                .map_while(Result::ok)
-                .try_for_each(|line| send.send(line))
-        });
+        let reader = std::thread::Builder::new()
+            .name("log".into())
+            .spawn(move || {
+                // What nobody waits for is dropped: a full pipe would stop the server.
+                errors
+                    .lines()
+                    .map_while(Result::ok)
+                    .for_each(|line| drop(send.try_send(line)));
+            });
+        let reader = Some(reader.unwrap());
         let mut served = Self {
             child,
             address: String::new(),
             log,
+            reader,
         };
         let line = served.wait_for("listening on http://");
         served.address = line.split("http://").nth(1).unwrap().to_owned();
@@ -81,6 +88,7 @@ impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        drop(self.reader.take().map(JoinHandle::join));
     }
 }
 

@@ -116,7 +116,7 @@ fn host_and_port_take_the_place_of_listen() {
 
 #[test]
 fn every_key_reaches_the_settings() {
-    let (_folder, app) = project(include_str!("every_key.yaml"), "");
+    let (folder, app) = project(include_str!("every_key.yaml"), "");
     let settings = app
         .table(
             "staff",
@@ -127,12 +127,16 @@ fn every_key_reaches_the_settings() {
         )
         .settings()
         .unwrap();
-    insta::assert_debug_snapshot!((
+    let all = (
         &settings.listen,
         &settings.rate_limit,
         &settings.app,
-        &settings.bounds
-    ));
+        &settings.bounds,
+    );
+    let folder = folder.path().display().to_string();
+    insta::with_settings!({filters => vec![(folder.as_str(), "[project]")]}, {
+        insta::assert_debug_snapshot!(all);
+    });
 }
 
 #[test]
