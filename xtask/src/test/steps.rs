@@ -58,6 +58,10 @@ pub(super) fn all() -> Vec<Step> {
             "doc --workspace --no-deps --locked --document-private-items",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
+        Step {
+            program: "python3",
+            ..step("bench", "bench/tests/test_harness.py")
+        },
         step(
             "threads",
             "test --locked -p zonai-limit --features shuttle --test shuttle",
