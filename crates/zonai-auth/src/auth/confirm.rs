@@ -37,8 +37,7 @@ impl Auth {
                 .map(Some),
             Confirm::ConfirmVerifyEmail { token } => {
                 let verify = |core: &Core, connection: &Connection, (table, account): Owner| {
-                    let _ = core;
-                    Ok(table.set_verified(connection, &account.id)?)
+                    Ok(table.set_verified(connection, &account.id, core.clock.wall_ms())?)
                 };
                 self.use_link(pass, MailKind::VerifyEmail, token, verify)
                     .await
@@ -101,8 +100,8 @@ impl Auth {
                 &account,
                 None,
             )?;
-            table.set_password(connection, &account.id, &hash)?;
-            table.set_verified(connection, &account.id)?;
+            table.set_password(connection, &account.id, &hash, now)?;
+            table.set_verified(connection, &account.id, core.clock.wall_ms())?;
             tokens::delete_all(connection, &table.name, &account.id)?;
             challenges::delete_all(connection, &table.name, &account.id)?;
             Ok(())
@@ -151,7 +150,7 @@ impl Core {
         connection: &Connection,
         (table, account): Owner,
     ) -> Result<Session, AuthError> {
-        table.set_verified(connection, &account.id)?;
+        table.set_verified(connection, &account.id, self.clock.wall_ms())?;
         let account = table.by_id(connection, &account.id)?.unwrap_or(account);
         self.open_session(connection, &table, account)
     }

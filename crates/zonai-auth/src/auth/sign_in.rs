@@ -90,7 +90,7 @@ impl Core {
                 return Err(BAD_CREDENTIALS);
             }
             if let Some(rehash) = rehash {
-                table.set_password(connection, &id, &rehash)?;
+                table.set_password(connection, &id, &rehash, core.clock.wall_ms())?;
             }
             core.open_session(connection, &table, account)
         };

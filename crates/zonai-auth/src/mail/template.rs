@@ -49,6 +49,8 @@ impl Field {
         match self {
             Self::Code => kind == MailKind::Otp,
             Self::Link | Self::Token => kind != MailKind::Otp,
+            // The others live ten minutes: zero hours.
+            Self::Hours => kind == MailKind::VerifyEmail,
             _ => true,
         }
     }

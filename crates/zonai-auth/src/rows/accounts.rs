@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rusqlite::types::Value as Cell;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use serde_json::{Map, Value};
 use zonai_data::{ColumnKind, Schema, Table};
 
@@ -203,13 +203,15 @@ impl AuthTable {
         connection: &Connection,
         id: &UserId,
         hash: &str,
-    ) -> rusqlite::Result<bool> {
-        let (table, key) = (quote(&self.name), quote(self.key_name()));
-        let sql = format!("UPDATE {table} SET password = ?2 WHERE {key} = ?1");
-        Ok(connection
-            .prepare_cached(&sql)?
-            .execute(params![cell(id), hash])?
-            == 1)
+        now_ms: i64,
+    ) -> rusqlite::Result<()> {
+        self.set(
+            connection,
+            id,
+            "password",
+            Cell::Text(hash.to_owned()),
+            now_ms,
+        )
     }
 
     /// Notes that the address is the account's, where the table has a column for it.
@@ -217,13 +219,41 @@ impl AuthTable {
         &self,
         connection: &Connection,
         id: &UserId,
+        now_ms: i64,
     ) -> rusqlite::Result<()> {
-        if let Some(column) = &self.verified {
-            let (table, column, key) = (quote(&self.name), quote(column), quote(self.key_name()));
-            let sql =
-                format!("UPDATE {table} SET {column} = 1 WHERE {key} = ?1 AND {column} IS NOT 1");
-            connection.prepare_cached(&sql)?.execute([cell(id)])?;
+        match &self.verified {
+            Some(column) => self.set(connection, id, column, Cell::Integer(1), now_ms),
+            None => Ok(()),
         }
+    }
+
+    /// Sets one column, and the time of the change, unless it holds that value already.
+    fn set(
+        &self,
+        connection: &Connection,
+        id: &UserId,
+        column: &str,
+        value: Cell,
+        now_ms: i64,
+    ) -> rusqlite::Result<()> {
+        let (table, key, column) = (quote(&self.name), quote(self.key_name()), quote(column));
+        let updated = self.table.updated.map(|at| &self.table.columns[at]);
+        let (also, now) = match updated {
+            Some(updated) => {
+                let now = columns::time(updated.kind, now_ms);
+                (format!(", {} = ?3", quote(&updated.name)), Some(now))
+            }
+            None => (String::new(), None),
+        };
+        let sql = format!(
+            "UPDATE {table} SET {column} = ?2{also}
+             WHERE {key} = ?1 AND {column} IS NOT ?2"
+        );
+        let mut values = vec![cell(id), value];
+        values.extend(now);
+        connection
+            .prepare_cached(&sql)?
+            .execute(params_from_iter(values))?;
         Ok(())
     }
 

@@ -127,3 +127,23 @@ fn rfc3339(ms: i64) -> String {
         rest % 1_000
     )
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        reason = "tests"
+    )]
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_the_data_layer_writes_them() {
+        assert_eq!(rfc3339(1_788_307_242_007), "2026-09-02T00:00:42.007Z");
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(951_782_399_999), "2000-02-28T23:59:59.999Z");
+        assert_eq!(rfc3339(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(time(ColumnKind::Integer, 7), Cell::Integer(7));
+    }
+}

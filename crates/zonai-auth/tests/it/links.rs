@@ -57,7 +57,10 @@ async fn a_reset_sets_the_password_and_ends_every_session() {
     let (world, secret, token) = with_link(MailKind::ResetPassword, "token").await;
     let other = world.sign_in("ada@x.org", GOOD).await.unwrap().access_token;
     let bob = world.sign_up("bob@x.org", GOOD).await.unwrap().access_token;
+    world.hand.advance_ms(42_007);
     assert_eq!(world.confirm(reset(&secret)).await, Ok(None));
+    let updated: String = world.sql("SELECT updatedAt FROM users WHERE email = 'ada@x.org'");
+    assert_eq!(updated, "2026-09-02T00:00:42.007Z");
     assert!(world.who(&token).is_err() && world.who(&other).is_err());
     assert!(world.who(&bob).is_ok());
     assert!(world.sign_in("ada@x.org", GOOD).await.is_err());

@@ -23,7 +23,8 @@ use crate::smtp::{MailServer, Mood};
 const SCHEMA: &str = "
     CREATE TABLE users (
         id TEXT PRIMARY KEY, email TEXT NOT NULL, password TEXT, nick TEXT UNIQUE,
-        age INTEGER CHECK (age >= 18), emailVerified BOOLEAN NOT NULL DEFAULT 0, createdAt INTEGER
+        age INTEGER CHECK (age >= 18), emailVerified BOOLEAN NOT NULL DEFAULT 0, createdAt INTEGER,
+        updatedAt TEXT
     );
     CREATE TABLE guests (id INTEGER PRIMARY KEY, email TEXT NOT NULL, verified BOOLEAN);
     CREATE TABLE staff (id TEXT PRIMARY KEY, email TEXT NOT NULL, password TEXT);
@@ -134,33 +135,7 @@ impl World {
             Some(mood) => Some(MailServer::start(mood).await),
             None => None,
         };
-        let transport = mail.as_ref().map(|mail| {
-            let from: MailFrom = "The Shop <shop@example.com>".parse().unwrap();
-            let mut settings = MailSettings::new("127.0.0.1", MailTls::None, from);
-            settings.port = mail.port;
-            settings.retry_after = vec![Duration::from_millis(5); 3];
-            (plan.adjust)(&mut settings);
-            MailTransport::Smtp(settings)
-        });
-        let table = |name: &str, password: bool, admin: bool| TableSetup {
-            name: name.to_owned(),
-            password,
-            otp: true,
-            magic_link: true,
-            admin,
-        };
-        let settings = AuthSettings {
-            app_name: plan.app_name.to_owned(),
-            base_url: "https://shop.example.com/".to_owned(),
-            session: Duration::from_secs(24 * 3_600),
-            tables: vec![
-                table("users", true, false),
-                table("guests", false, false),
-                table("staff", true, true),
-            ],
-            mail: transport.or(plan.dev_mail.then_some(MailTransport::Log)),
-            templates: plan.templates,
-        };
+        let settings = settings(&plan, mail.as_ref());
         let gate = Gate::default();
         let parts = AuthParts {
             engine: engine.clone(),
@@ -244,5 +219,36 @@ impl World {
             .write(&*self.pass, |c| Ok(c.execute_batch(sql)?))
             .await
             .unwrap();
+    }
+}
+
+/// Two tables of accounts and one of admins; mail to the test's own server.
+fn settings(plan: &Plan, mail: Option<&MailServer>) -> AuthSettings {
+    let transport = mail.map(|mail| {
+        let from: MailFrom = "The Shop <shop@example.com>".parse().unwrap();
+        let mut settings = MailSettings::new("127.0.0.1", MailTls::None, from);
+        settings.port = mail.port;
+        settings.retry_after = vec![Duration::from_millis(5); 3];
+        (plan.adjust)(&mut settings);
+        MailTransport::Smtp(settings)
+    });
+    let table = |name: &str, password: bool, admin: bool| TableSetup {
+        name: name.to_owned(),
+        password,
+        otp: true,
+        magic_link: true,
+        admin,
+    };
+    AuthSettings {
+        app_name: plan.app_name.to_owned(),
+        base_url: "https://shop.example.com/".to_owned(),
+        session: Duration::from_secs(24 * 3_600),
+        tables: vec![
+            table("users", true, false),
+            table("guests", false, false),
+            table("staff", true, true),
+        ],
+        mail: transport.or(plan.dev_mail.then_some(MailTransport::Log)),
+        templates: plan.templates.clone(),
     }
 }
