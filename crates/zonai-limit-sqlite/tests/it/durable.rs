@@ -23,6 +23,24 @@ fn a_committed_count_is_on_the_file_when_the_request_goes_on() {
 }
 
 #[test]
+fn a_durable_count_does_not_wait_behind_the_ordinary_ones() {
+    let mut world = World::new();
+    world.options.slice = 10;
+    let store = world.open();
+    for n in 0..20 {
+        for ordinary in 0..500 {
+            assert!(world.hit(client(1_000 + ordinary), CREATE, u32::MAX));
+        }
+        assert!(world.hit(client(n), SIGN_IN, 100));
+        assert_eq!(
+            block(store.commit(&[key(client(n), SIGN_IN)])),
+            CommitOutcome::Committed
+        );
+        assert_eq!(world.stored(client(n)), Some(1), "client {n}");
+    }
+}
+
+#[test]
 fn one_commit_serves_all_that_wait() {
     let world = World::new();
     let store = Arc::new(world.open());
