@@ -59,6 +59,8 @@ fn main() {
         .build()
         .unwrap();
     let clock = Clock::system();
+    let db = Arc::new(db);
+    let pass = Arc::new(pass);
     runtime.block_on(async {
         for (what, rounds) in [
             ("get", 300_000_u64),
@@ -77,10 +79,10 @@ fn main() {
                 let payload = Payload::parse(text.as_bytes()).unwrap();
                 match what {
                     "get" => {
-                        db.get(&pass, &Caller::Anonymous, &payload).await.unwrap();
+                        db.get(&*pass, &Caller::Anonymous, &payload).await.unwrap();
                     }
                     "list of 20" => {
-                        db.list(&pass, &Caller::Anonymous, &payload).await.unwrap();
+                        db.list(&*pass, &Caller::Anonymous, &payload).await.unwrap();
                     }
                     "parse" => {}
                     _ => {
@@ -93,5 +95,22 @@ fn main() {
             let micros = clock.now().since(begin) * 1_000;
             println!("{what}: {:.2} µs", micros as f64 / rounds as f64);
         }
+        let begin = clock.now();
+        let mut writers = tokio::task::JoinSet::new();
+        for _ in 0..64 {
+            let (db, pass) = (Arc::clone(&db), Arc::clone(&pass));
+            writers.spawn(async move {
+                let text = br#"{"table":"items","object":{"title":"new","done":false,"n":1}}"#;
+                for _ in 0..1_000 {
+                    let payload = Payload::parse(text).unwrap();
+                    db.create(&*pass, &Caller::Anonymous, &payload)
+                        .await
+                        .unwrap();
+                }
+            });
+        }
+        writers.join_all().await;
+        let micros = clock.now().since(begin) * 1_000;
+        println!("create by 64 clients: {:.2} µs", micros as f64 / 64_000.0);
     });
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::{Recorder, data_version};
 
 /// What one commit changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 
 mod create;
 mod delete;
+mod foreign;
 mod plan;
 pub(crate) mod run;
 mod scope;

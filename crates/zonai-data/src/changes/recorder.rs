@@ -15,15 +15,15 @@ pub(crate) struct Recorder<'conn> {
 }
 
 impl<'conn> Recorder<'conn> {
-    pub(crate) fn attach(conn: &'conn Connection, changes: Changes) -> Self {
-        let recorder = Self {
+    /// `seen` is the connection's [`data_version`] from before anybody could subscribe: a baseline taken later would
+    /// miss what another program wrote in between.
+    pub(crate) fn attach(conn: &'conn Connection, changes: Changes, seen: Option<i64>) -> Self {
+        Self {
             conn,
             hook: Hook::attach(conn),
             changes,
-            seen: Cell::new(None),
-        };
-        recorder.look_for_others();
-        recorder
+            seen: Cell::new(seen),
+        }
     }
 
     /// Where the running transaction stands, for [`Recorder::discard_after`].
@@ -61,10 +61,7 @@ impl<'conn> Recorder<'conn> {
     /// Whether another connection of another program has written since the last look; SQLite's counter moves for all
     /// commits but those of this connection, and no other connection of ours writes.
     pub(crate) fn look_for_others(&self) {
-        let version = self
-            .conn
-            .prepare_cached("PRAGMA data_version")
-            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
+        let version = data_version(self.conn);
         match version {
             Ok(version) => {
                 let before = self.seen.replace(Some(version));
@@ -75,4 +72,10 @@ impl<'conn> Recorder<'conn> {
             Err(cause) => tracing::warn!(%cause, "cannot tell whether another program wrote"),
         }
     }
+}
+
+/// SQLite's counter of commits by others.
+pub(crate) fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("PRAGMA data_version")?
+        .query_row([], |row| row.get(0))
 }

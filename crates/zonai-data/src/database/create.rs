@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::target::{Key, shown};
-use super::{Inner, stamp};
+use super::{Inner, foreign, stamp};
 use crate::payload::describe;
 use crate::query::{Place, Sql, unknown};
 use crate::rights::RowExpr;
@@ -87,25 +87,15 @@ impl Plan {
             }
             sql.push(")");
         }
-        if table.identity == Identity::PrimaryKey {
-            sql.push(" RETURNING ");
-            for (nth, at) in table.primary_key.iter().enumerate() {
-                sql.push(if nth == 0 { "" } else { "," })
-                    .name(&table.columns[*at].name);
-            }
-            let mut statement = sql.prepare(conn)?;
-            let mut rows = statement.query(params_from_iter(&sql.values))?;
-            let row = rows.next()?.ok_or_else(not_accepted)?;
-            let key = (0..table.primary_key.len())
-                .map(|nth| row.get(nth))
-                .collect::<Result<_, _>>()?;
-            while rows.next()?.is_some() {}
-            return Ok(key);
-        }
-        if sql.prepare(conn)?.execute(params_from_iter(&sql.values))? == 0 {
-            return Err(not_accepted());
-        }
-        Ok(vec![Bound::Integer(conn.last_insert_rowid())])
+        let inserted = insert_one(conn, table, sql).map_err(|error| {
+            foreign::explain(
+                error,
+                conn,
+                table,
+                row.iter().map(|(at, value)| (*at, value)),
+            )
+        })?;
+        inserted.ok_or_else(not_accepted)
     }
 
     fn read_back(&self) -> Sql {
@@ -118,6 +108,29 @@ impl Plan {
         sql.identified(&self.table, RowExpr::ROW);
         sql
     }
+}
+
+/// Runs an INSERT; the key of the new row, unless there is none.
+fn insert_one(conn: &Connection, table: &Table, mut sql: Sql) -> rusqlite::Result<Option<Key>> {
+    if table.identity != Identity::PrimaryKey {
+        let inserted = sql.prepare(conn)?.execute(params_from_iter(&sql.values))?;
+        return Ok((inserted > 0).then(|| vec![Bound::Integer(conn.last_insert_rowid())]));
+    }
+    sql.push(" RETURNING ");
+    for (nth, at) in table.primary_key.iter().enumerate() {
+        sql.push(if nth == 0 { "" } else { "," })
+            .name(&table.columns[*at].name);
+    }
+    let mut statement = sql.prepare(conn)?;
+    let mut rows = statement.query(params_from_iter(&sql.values))?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let key = (0..table.primary_key.len())
+        .map(|nth| row.get(nth))
+        .collect::<rusqlite::Result<_>>()?;
+    while rows.next()?.is_some() {}
+    Ok(Some(key))
 }
 
 /// A trigger of the project took the row away without an error of its own.

@@ -6,6 +6,7 @@ use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
 
 use super::create::not_accepted;
+use super::foreign;
 use super::target::{Key, key, key_width, shown};
 use crate::query::changes::Changes;
 use crate::query::{Condition, Sql};
@@ -161,7 +162,14 @@ impl Plan {
             row[*at] = now.clone();
         }
         let values = written.iter().map(|at| &row[*at]).chain(&target.key);
-        if update.prepare(conn)?.execute(params_from_iter(values))? == 0 {
+        let changed = update
+            .prepare(conn)
+            .and_then(|mut statement| statement.execute(params_from_iter(values)))
+            .map_err(|error| {
+                let new = written.iter().map(|at| (*at, &row[*at]));
+                foreign::explain(error, conn, &self.table, new)
+            })?;
+        if changed == 0 {
             return Err(not_accepted());
         }
         Ok(())

@@ -18,7 +18,7 @@ use super::connection::{self, Role};
 use super::queue::{Queue, Refused, Taken};
 use super::{EngineOptions, OpenError};
 use crate::DataError;
-use crate::changes::{Changes, Recorder};
+use crate::changes::{Changes, Recorder, data_version};
 use job::{Job, Typed};
 
 pub(super) use job::guarded;
@@ -40,12 +40,13 @@ impl Writer {
         changes: Changes,
     ) -> Result<Self, OpenError> {
         let conn = connection::open(path, options, Role::Write)?;
+        let seen = data_version(&conn).ok();
         let queue = Arc::new(Queue::new(options.write_queue));
         let thread = std::thread::Builder::new()
             .name("zonai-write".to_owned())
             .spawn({
                 let queue = Arc::clone(&queue);
-                move || run(&conn, &queue, changes)
+                move || run(&conn, &queue, changes, seen)
             })
             .map_err(OpenError::Thread)?;
         Ok(Self {
@@ -92,8 +93,8 @@ impl Drop for Writer {
     }
 }
 
-fn run(conn: &Connection, queue: &Queue<Box<dyn Job>>, changes: Changes) {
-    let recorder = Recorder::attach(conn, changes);
+fn run(conn: &Connection, queue: &Queue<Box<dyn Job>>, changes: Changes, seen: Option<i64>) {
+    let recorder = Recorder::attach(conn, changes, seen);
     let mut jobs = Vec::new();
     loop {
         let patience = if recorder.is_listened_to() {

@@ -164,8 +164,20 @@ async fn constraints_are_the_callers_to_mend() {
         unprocessable(create(json!({})).await),
         "`name` must not be null (table: t)"
     );
+    assert_eq!(
+        unprocessable(create(json!({"name": "a", "p": 7})).await),
+        "Foreign key failed: `p` points to a record that does not exist (table: p)"
+    );
+    data.sql("INSERT INTO p VALUES (1)").await;
+    create(json!({"name": "b", "p": 1})).await.unwrap();
+    let moved = json!({"table": "t", "where": {}, "updates": [{"column": "p", "value": 8}]});
+    assert_eq!(
+        unprocessable(data.update(moved).await),
+        "Foreign key failed: `p` points to a record that does not exist (table: p)"
+    );
+    let pointed_to = data.delete(json!({"table": "p", "where": {}})).await;
     assert!(
-        unprocessable(create(json!({"name": "a", "p": 7})).await).starts_with("Foreign key failed")
+        matches!(pointed_to, Err(DataError::Unprocessable(text)) if text.ends_with("still pointed to"))
     );
     assert_eq!(
         unprocessable(create(json!({"name": "a", "n": -1})).await),
