@@ -7,6 +7,8 @@ mod concurrency;
 mod counting;
 mod refusal;
 mod stop;
+mod streams;
+
 
 use serde_json::{Value, json};
 use zonai_test::{Client, Reply};

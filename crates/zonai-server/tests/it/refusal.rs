@@ -18,7 +18,7 @@ async fn the_101st_request_is_refused_byte_for_byte() {
     let reset = (zonai_clock::Hand::WALL_MS + 60_000 + 999) / 1_000;
     let expected = format!(
         "429\nretry-after: 43\nx-ratelimit-limit: 100\nx-ratelimit-remaining: 0\nx-ratelimit-reset: {reset}\n\
-         content-type: application/json\ncontent-length: 88\n\n\
+         content-type: application/json\ncontent-length: 87\n\n\
          {{\"error\":\"Rate limit exceeded\",\"collection\":\"notes\",\"operation\":\"list\",\"retryAfter\":43}}"
     );
     assert_eq!(list(&client, "notes").await.shown(), expected);
