@@ -78,3 +78,26 @@ impl ColumnKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_types_have_their_kind() {
+        let cases = [
+            ("BOOLEAN", ColumnKind::Boolean),
+            ("jsonb", ColumnKind::Json),
+            ("BIGINT", ColumnKind::Integer),
+            ("VARCHAR(20)", ColumnKind::Text),
+            ("blob", ColumnKind::Blob),
+            ("DOUBLE PRECISION", ColumnKind::Real),
+            ("TIMESTAMP", ColumnKind::Date),
+            ("DECIMAL(10,5)", ColumnKind::Any),
+            ("", ColumnKind::Any),
+        ];
+        for (declared, kind) in cases {
+            assert_eq!(ColumnKind::of_declared(declared), kind, "{declared}");
+        }
+    }
+}

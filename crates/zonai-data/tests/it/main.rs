@@ -12,6 +12,7 @@ mod expand;
 mod grammar;
 mod migrations;
 mod model;
+mod plans;
 mod reads;
 mod rights;
 mod support;
