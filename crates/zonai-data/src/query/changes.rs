@@ -210,19 +210,7 @@ fn step(
         | ColumnKind::Any
         | ColumnKind::Date
         | ColumnKind::Json => {
-            let numbers = operands
-                .iter()
-                .map(|operand| match operand {
-                    Value::Number(number) => Ok(number.clone()),
-                    other => {
-                        let found = describe(other);
-                        Err(DataError::at(
-                            place,
-                            format_args!("`{name}` takes a number, found {found}"),
-                        ))
-                    }
-                })
-                .collect::<Result<_, _>>()?;
+            let numbers = numbers(&operands, name, place)?;
             Ok(if more {
                 Change::Plus(numbers)
             } else {
@@ -237,6 +225,20 @@ fn step(
             ),
         )),
     }
+}
+
+fn numbers(operands: &[Value], name: &str, place: &Place<'_>) -> Result<Vec<Number>, DataError> {
+    let number = |operand: &Value| match operand {
+        Value::Number(number) => Ok(number.clone()),
+        other => {
+            let found = describe(other);
+            Err(DataError::at(
+                place,
+                format_args!("`{name}` takes a number, found {found}"),
+            ))
+        }
+    };
+    operands.iter().map(number).collect()
 }
 
 fn operand<'m>(

@@ -154,19 +154,18 @@ fn test_sql(sql: &mut Sql, table: &Table, alias: &str, test: &Test, negated: boo
         }
         Operator::In => any_of(sql, &place, &operand, &test.values, positive),
         _ => {
-            let mut inner = Sql::default();
+            sql.push("((");
             match operator {
-                Operator::Contains if json => dialect::json_contains(&mut inner, &place, value()),
-                Operator::Contains => dialect::contains(&mut inner, &operand, value()),
-                Operator::StartsWith => dialect::starts_with(&mut inner, &operand, value()),
-                _ => dialect::ends_with(&mut inner, &operand, value()),
+                Operator::Contains if json => dialect::json_contains(sql, &place, value()),
+                Operator::Contains => dialect::contains(sql, &operand, value()),
+                Operator::StartsWith => dialect::starts_with(sql, &operand, value()),
+                _ => dialect::ends_with(sql, &operand, value()),
             }
-            sql.push("((").push(&inner.text).push(if positive {
+            sql.push(if positive {
                 ") IS TRUE)"
             } else {
                 ") IS NOT TRUE)"
             });
-            sql.values.append(&mut inner.values);
         }
     }
 }
