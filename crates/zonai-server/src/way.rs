@@ -73,11 +73,12 @@ async fn walk(
     in_flight: &InFlight,
 ) -> Answer {
     let found = state.gate.client(peer, &parts.headers);
-    state.self_check.note(&found, peer);
     let route = route::of(&parts.method, parts.uri.path());
     if route == Route::Health {
         return leftover::settle(state, in_flight, handlers::health::answer(state), incoming);
     }
+    // Not of health checks, which all come from one address.
+    state.self_check.note(&found, peer);
     match target::source(&route) {
         Source::Body(want) => with_body(state, found, &route, want, &parts, incoming, in_flight).await,
         Source::Query => {
