@@ -107,9 +107,10 @@ async fn serve_http1(
         let in_flight = activity.request();
         way::answer(&state, peer, request, in_flight)
     });
+    // Without `pipeline_flush`: it holds an answer back while bytes of a next request are there, and a connection that
+    // closes meanwhile (a head that cannot be read, `connection: close` with a stray line after it) would lose it.
     let connection = http1::Builder::new()
         .max_buf_size(MAX_HEAD)
-        .pipeline_flush(true)
         .serve_connection(TokioIo::new(socket), service);
     let mut connection = pin!(connection);
     tokio::select! {
