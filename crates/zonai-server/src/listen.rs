@@ -41,13 +41,17 @@ pub struct ListenError {
 }
 
 impl ListenError {
-    fn new(address: impl ToString, source: io::Error) -> Self {
-        let hint = match source.kind() {
-            io::ErrorKind::AddrInUse => ": another program listens there; choose another with --port",
-            io::ErrorKind::PermissionDenied => ": ports below 1024 need privileges; choose another with --port",
+    fn new(address: &Listen, source: io::Error) -> Self {
+        let hint = match (address, source.kind()) {
+            (Listen::Tcp(_), io::ErrorKind::AddrInUse) => ": another program listens there; choose another with --port",
+            (Listen::Tcp(_), io::ErrorKind::PermissionDenied) => {
+                ": ports below 1024 need privileges; choose another with --port"
+            }
+            (Listen::Unix(_), io::ErrorKind::AddrInUse) => ": another program listens there, or it is another file",
+            (Listen::Inherited(_), _) => ": a socket unit of systemd hands them over, counted from 0",
             _ => "",
         };
-        Self { address: address.to_string(), hint, source }
+        Self { address: shown(address), hint, source }
     }
 }
 
@@ -69,7 +73,7 @@ pub(crate) fn bind_all(listen: &[Listen]) -> Result<Vec<Listener>, ListenError> 
             Err(error) if listeners.len() + 1 == listen.len() && lacks_ipv6(address, &error) && !listeners.is_empty() => {
                 tracing::info!("no IPv6 on this machine; listening on IPv4 only");
             }
-            Err(error) => return Err(ListenError::new(shown(address), error)),
+            Err(error) => return Err(ListenError::new(address, error)),
         }
     }
     Ok(listeners)
@@ -109,9 +113,10 @@ fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if let Ok(found) = std::fs::symlink_metadata(path)
         && found.file_type().is_socket()
-        && std::os::unix::net::UnixStream::connect(path).is_err()
+        && let Err(error) = std::os::unix::net::UnixStream::connect(path)
+        && error.kind() == io::ErrorKind::ConnectionRefused
     {
-        // Left behind by a server that was killed: nobody answers on it.
+        // Left behind by a server that was killed: nobody listens on it. Any other error may be a living one's.
         std::fs::remove_file(path)?;
     }
     UnixListener::bind(path)

@@ -221,15 +221,20 @@ pub(super) fn warnings(settings: &Settings, listeners: &[Listener]) -> Vec<Strin
         Some(trusted) => trusted.warnings(&addresses).iter().map(ToString::to_string).collect(),
         None => Vec::new(),
     };
-    let unix = listeners.len() > addresses.len();
-    let header = settings.app.trusted_proxy.as_ref().is_some_and(|trusted| !trusted.headers().is_empty());
-    if unix && !header {
-        warnings.push(format!(
-            "a Unix socket has no client addresses and no trusted header is configured: all its requests share one \
-             counter per table and operation (client `{}`); set `app.trustedProxy`",
-            Client::Local
-        ));
+    if listeners.len() > addresses.len() {
+        warnings.extend(unix_socket_warning(settings));
     }
     warnings
 }
 
+/// What to say where a Unix socket is listened on: its peers have no address that could tell them apart.
+fn unix_socket_warning(settings: &Settings) -> Option<String> {
+    match &settings.app.trusted_proxy {
+        Some(trusted) => trusted.unix_socket_warning().map(|warning| warning.to_string()),
+        None => Some(format!(
+            "a Unix socket has no client addresses and no trusted header is configured: all its requests share one \
+             counter per table and operation (client `{}`); set `app.trustedProxy`",
+            Client::Local
+        )),
+    }
+}
