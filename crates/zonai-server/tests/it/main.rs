@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod bodies;
+mod closing;
 mod concurrency;
 mod counting;
+mod proxies;
 mod refusal;
 mod stop;
 mod streams;
