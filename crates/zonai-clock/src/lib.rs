@@ -14,6 +14,10 @@ use manual::Manual;
 use system::System;
 use zonai_limit::Moment;
 
+/// How long before the boot moments begin: 400 days, in milliseconds. The longest window is 366 days, so that a window
+/// that opened before a reboot still has a moment at which it opened.
+pub(crate) const BEFORE_BOOT_MS: u64 = 400 * 24 * 60 * 60 * 1_000;
+
 /// Where time comes from: the machine, or a [`Hand`] in tests. Cheap to clone; clones share everything.
 ///
 /// ```
@@ -46,7 +50,7 @@ impl Clock {
         (Self(Inner::Manual(Arc::clone(&manual))), Hand::new(manual))
     }
 
-    /// Milliseconds since boot: never jumps, goes on while the machine sleeps.
+    /// Now, on the clock that never jumps and goes on while the machine sleeps.
     #[must_use]
     pub fn now(&self) -> Moment {
         match &self.0 {

@@ -52,7 +52,7 @@ pub struct Hand(Arc<Manual>);
 
 impl Hand {
     /// The moment at which every manual clock starts: an hour after boot.
-    pub const START: Moment = Moment::from_millis(3_600_000);
+    pub const START: Moment = Moment::from_millis(crate::BEFORE_BOOT_MS + 3_600_000);
     /// The wall time at which every manual clock starts, in milliseconds since 1970 UTC: 2026-09-02, 00:00.
     pub const WALL_MS: i64 = 1_788_307_200_000;
 
@@ -76,7 +76,7 @@ impl Hand {
     /// Starts the machine anew: the boot clock begins again at one second, the boot has another name, the wall
     /// clock goes on.
     pub fn reboot(&self) {
-        self.0.now_ms.store(1_000, Ordering::SeqCst);
+        self.0.now_ms.store(crate::BEFORE_BOOT_MS + 1_000, Ordering::SeqCst);
         self.0.boots.fetch_add(1, Ordering::SeqCst);
     }
 }

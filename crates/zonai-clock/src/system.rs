@@ -35,7 +35,8 @@ pub(crate) fn since_boot() -> Moment {
     let time = clock_gettime(BOOT_CLOCK);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let millis = u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000_000;
-    Moment::from_millis(seconds.saturating_mul(1_000).saturating_add(millis))
+    let uptime = seconds.saturating_mul(1_000).saturating_add(millis);
+    Moment::from_millis(uptime.saturating_add(crate::BEFORE_BOOT_MS))
 }
 
 pub(crate) fn wall_ms() -> i64 {
