@@ -14,7 +14,8 @@ ROOT = BENCH.parent
 TARGET = BENCH / "target"
 VENV = TARGET / "venv"
 PROGRAMS = TARGET / "release"
-ZONAI = ROOT / "target" / "release" / "zonai"
+# Another build can be measured: ZONAI_PROGRAM=target/debug/zonai.
+ZONAI = Path(os.environ.get("ZONAI_PROGRAM", ROOT / "target" / "release" / "zonai")).resolve()
 DEBIAN = {"nginx": "nginx", "haproxy": "haproxy", "wrk": "wrk", "taskset": "util-linux"}
 
 

@@ -45,7 +45,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self) -> float:
-        """Seconds until it accepts connections."""
+        """Seconds until it answers."""
         begun = time.monotonic()
         self.log = open(self.folder / "server.log", "w+b")
         self.process = subprocess.Popen(
@@ -54,12 +54,19 @@ class Server:
             env={**os.environ, **self.environment}, cwd=self.folder, start_new_session=True,
         )
         while time.monotonic() < begun + 60 and self.process.poll() is None:
-            with socket.socket() as probe:
-                probe.settimeout(1)
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return time.monotonic() - begun
+            if self.answers():
+                return time.monotonic() - begun
             time.sleep(0.005)
         raise RuntimeError(f"{self.command[0]} did not start:\n{self.log_text()}")
+
+    def answers(self) -> bool:
+        """Whether it answers anything at all: a port may be open before a server is ready."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=10) as probe:
+                probe.sendall(b"GET /health HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\r\n")
+                return probe.recv(8) == b"HTTP/1.1"
+        except OSError:
+            return False
 
     def stop(self):
         """Politely, then not."""

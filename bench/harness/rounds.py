@@ -34,22 +34,26 @@ def run(scenario, wanted, rounds: int, seconds: int) -> Result:
                 result.faults.append(f"{name}: {error}")
                 print(f"{scenario.NAME}: {name} did not start: {error}")
         for number in range(rounds):
-            measure(scenario, ready, seconds, number, result)
+            for name, peer in ready.items():
+                try:
+                    measure(scenario, name, peer, seconds, number, result)
+                except Exception as error:
+                    result.faults.append(f"{name}, round {number + 1}: {error}\n{peer.server.log_text()}")
+                    print(f"{scenario.NAME} {number + 1}: {name} failed: {error}", flush=True)
     for name, figures in result.figures.items():
         base = result.figures.get(scenario.BASELINE)
         result.ratios[name] = [ours / theirs for ours, theirs in zip(figures, base)] if base else []
     return result
 
 
-def measure(scenario, ready, seconds, number, result: Result):
-    for name, peer in ready.items():
-        if number == 0 and getattr(scenario, "WARM_UP", True):
-            scenario.measure(peer, 1)  # warms up, counts for nothing
-        measured = scenario.measure(peer, seconds)
-        silent = getattr(measured, "requests", 1) == 0 and "no answer within the time"
-        fault = silent or scenario.check(measured) or (measured.errors and f"socket errors: {measured.errors}")
-        if fault:
-            result.faults.append(f"{name}, round {number + 1}: {fault}")
-        result.figures.setdefault(name, []).append(measured.figure)
-        note = f"  {fault}" if fault else ""
-        print(f"{scenario.NAME} {number + 1}: {name:20} {measured.figure:10.2f} ({measured.note}){note}", flush=True)
+def measure(scenario, name, peer, seconds, number, result: Result):
+    if number == 0 and getattr(scenario, "WARM_UP", True):
+        scenario.measure(peer, 1)  # warms up, counts for nothing
+    measured = scenario.measure(peer, seconds)
+    silent = getattr(measured, "requests", 1) == 0 and "no answer within the time"
+    fault = silent or scenario.check(measured) or (measured.errors and f"errors: {measured.errors}")
+    if fault:
+        result.faults.append(f"{name}, round {number + 1}: {fault}")
+    result.figures.setdefault(name, []).append(measured.figure)
+    note = f"  {fault}" if fault else ""
+    print(f"{scenario.NAME} {number + 1}: {name:20} {measured.figure:10.2f} ({measured.note}){note}", flush=True)

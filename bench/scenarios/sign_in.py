@@ -17,7 +17,7 @@ SHOWS_NOT = (
 BASELINE = "zonai"
 ACCOUNT = ("bench@example.com", "correct horse battery")
 PEERS = {
-    "zonai": lambda: Zonai(limited=False),
+    "zonai": lambda: Zonai(limited=False, accounts=True),
     "pocketbase": lambda: PocketBase(limited=False),
 }
 

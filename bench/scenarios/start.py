@@ -6,7 +6,7 @@ from harness.peers.zonai import Zonai
 
 NAME = "start"
 TITLE = "A start with 900,000 stored counters"
-UNIT = "ms from the start of the process until it accepts a connection"
+UNIT = "ms from the start of the process until its first answer"
 SHOWS = "A clean stop with 900,000 open counters, and the start after it, beside a start with none."
 SHOWS_NOT = "A cold page cache, or a reboot. A window of a minute that has closed meanwhile is read and left out."
 BASELINE = "zonai, none stored"

@@ -32,25 +32,30 @@ class Zonai(Peer):
 
     environment = SECRETS
 
-    def __init__(self, *, limited: bool, rows=0, forwarded=False):
+    def __init__(self, *, limited: bool, rows=0, forwarded=False, accounts=False):
         super().__init__()
-        self.limited, self.rows, self.forwarded = limited, rows, forwarded
+        self.limited, self.rows, self.forwarded, self.accounts = limited, rows, forwarded, accounts
 
     def command(self):
         self.version = version_of(ZONAI, "--version")
         source = self.folder / "lib" / "src"
         for folder in ("schemas", "rules", "rate_limit"):
             (source / folder).mkdir(parents=True)
-        settings = "version: 1\napp:\n  tables: {users: {auth: [password]}}\n"
+        settings = "version: 1\napp:\n  appName: Bench\n"
+        if self.accounts:
+            settings += "  tables: {users: {auth: [password]}}\n"
+            (source / "schemas" / "002_users.sql").write_text(USERS)
+            (source / "rules" / "users.yaml").write_text("signUp: true\nsignIn: true\n")
+            (source / "rate_limit" / "users.yaml").write_text(NO_AUTH_LIMITS)
         if self.forwarded:
             settings += "  trustedProxy: {headers: [X-Forwarded-For], proxies: [127.0.0.0/8]}\n"
+            # Windows that stay open for as long as a scenario takes.
+            settings += "rateLimit: {shared: {unknown: 100/1h}}\n"
         (self.folder / "zonai.yaml").write_text(settings)
-        (source / "schemas" / "001_items.sql").write_text(SCHEMA + USERS)
-        (source / "rules" / "users.yaml").write_text("signUp: true\nsignIn: true\n")
+        (source / "schemas" / "001_items.sql").write_text(SCHEMA)
         (source / "rules" / "items.yaml").write_text("view: true\nlist: true\ncreate: true\n")
         if not self.limited:
             (source / "rate_limit" / "items.yaml").write_text(NO_LIMITS)
-            (source / "rate_limit" / "users.yaml").write_text(NO_AUTH_LIMITS)
         return [ZONAI, "serve", "--host", "127.0.0.1", "--port", self.port, self.folder]
 
     def prepare(self):
