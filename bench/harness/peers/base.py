@@ -1,6 +1,7 @@
 """What every peer has in common."""
 
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,7 +21,12 @@ class Peer:
         self.origin = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
-        self.server = Server(self.command(), self.port, folder=self.folder, environment=self.environment)
+        try:
+            command = self.command()
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        self.server = Server(command, self.port, folder=self.folder, environment=self.environment)
         self.server.__enter__()
         try:
             self.prepare()
