@@ -20,18 +20,30 @@ const TRIES: u32 = 200;
 pub fn measure() -> Value {
     let counters = Counters::new(100_000);
     let ours = rounds(|round| {
-        matches!(counters.decide(NOW, v4(round), &[charge(LIMIT)], false), Outcome::Admitted { .. })
+        matches!(
+            counters.decide(NOW, v4(round), &[charge(LIMIT)], false),
+            Outcome::Admitted { .. }
+        )
     });
     let quota = Quota::per_hour(NonZeroU32::new(LIMIT).expect("not 0"));
     let governor = RateLimiter::dashmap_with_clock(quota, FakeRelativeClock::default());
     let governors = rounds(|round| governor.check_key(&round).is_ok());
     let limitador = limitador::RateLimiter::new(100_000);
     let variable = "client".try_into().expect("a variable");
-    limitador.add_limit(limitador::limit::Limit::new("all", u64::from(LIMIT), 3_600, vec![], vec![variable]));
+    limitador.add_limit(limitador::limit::Limit::new(
+        "all",
+        u64::from(LIMIT),
+        3_600,
+        vec![],
+        vec![variable],
+    ));
     let namespace = "all".into();
     let limitadors = rounds(|round| {
         let context = HashMap::from([("client".to_owned(), round.to_string())]).into();
-        !limitador.check_rate_limited_and_update(&namespace, &context, 1).expect("decided").limited
+        !limitador
+            .check_rate_limited_and_update(&namespace, &context, 1)
+            .expect("decided")
+            .limited
     });
     json!({
         "rounds": ROUNDS * THREADS.len() as u32,

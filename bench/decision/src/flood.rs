@@ -24,19 +24,25 @@ pub fn of_two_networks() -> Value {
 /// From anywhere in IPv4; the other network is one of IPv6.
 pub fn from_everywhere() -> Value {
     let mut numbers = Numbers(3);
-    flood(v6(0x2a00_1450 << 96 | 1 << 64), |_| v4(numbers.next() as u32))
+    flood(v6(0x2a00_1450 << 96 | 1 << 64), |_| {
+        v4(numbers.next() as u32)
+    })
 }
 
 fn flood(other: Client, mut fresh: impl FnMut(u32) -> Client) -> Value {
     let before = rss();
     let counters = Counters::new(CAP);
     let admits = |client| {
-        matches!(counters.decide(NOW, client, &[charge(LIMIT)], false), Outcome::Admitted { .. })
+        matches!(
+            counters.decide(NOW, client, &[charge(LIMIT)], false),
+            Outcome::Admitted { .. }
+        )
     };
     let blocked = v4(0xc000_0207);
     let first = (0..LIMIT * 2).filter(|_| admits(blocked)).count();
     assert_eq!(first, LIMIT as usize);
-    let (mut slowest, mut most, mut refused, mut blocked_admitted) = (Slowest::default(), 0, 0_u32, 0_u32);
+    let (mut slowest, mut most, mut refused, mut blocked_admitted) =
+        (Slowest::default(), 0, 0_u32, 0_u32);
     for number in 0..FRESH {
         let client = fresh(number);
         refused += u32::from(!slowest.of(|| admits(client)));

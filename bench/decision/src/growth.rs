@@ -13,7 +13,9 @@ pub fn measure() -> Value {
     let spread: Vec<Client> = addresses(COUNTERS).into_iter().map(v4).collect();
     let (wall, cpu) = grow(&spread);
     // The worst that can be: all of one IPv6 /32, so that all lie in one shard.
-    let dense: Vec<Client> = (0..COUNTERS as u128).map(|net| v6(0x2001_0db8 << 96 | net << 64)).collect();
+    let dense: Vec<Client> = (0..COUNTERS as u128)
+        .map(|net| v6(0x2001_0db8 << 96 | net << 64))
+        .collect();
     let (dense_wall, dense_cpu) = grow(&dense);
     json!({
         "decisions": DECISIONS,

@@ -73,22 +73,58 @@ fn targets(results: &Map<String, Value>) -> Vec<(String, f64, &'static str, f64,
     let mut at_most = |name: &str, value: f64, limit: f64| {
         targets.push((name.to_owned(), value, "<=", limit, value <= limit));
     };
-    at_most("ns a decision, 100,000 counters, one thread", get("speed", "zonai_100k_ns"), 20.0);
-    at_most("of governor's time as shipped, 100,000 counters", get("speed", "ratio_to_governor_100k"), 0.5);
+    at_most(
+        "ns a decision, 100,000 counters, one thread",
+        get("speed", "zonai_100k_ns"),
+        20.0,
+    );
+    at_most(
+        "of governor's time as shipped, 100,000 counters",
+        get("speed", "ratio_to_governor_100k"),
+        0.5,
+    );
     at_most(
         "of one thread's time per operation, two threads",
         get("speed", "zonai_two_threads_ns") / get("speed", "zonai_100k_ns"),
         1.0,
     );
     at_most("bytes an entry", get("memory", "entry_bytes"), 24.0);
-    at_most("bytes of RSS a counter, 1,000,000 counters", get("memory", "zonai_rss_per_counter"), 64.0);
-    at_most("ms the slowest of 10,000,000 while growing (cpu)", get("growth", "slowest_cpu_ms"), 5.0);
-    at_most("admissions too many in 300 rounds per thread count", get("exact", "zonai_wrong"), 0.0);
+    at_most(
+        "bytes of RSS a counter, 1,000,000 counters",
+        get("memory", "zonai_rss_per_counter"),
+        64.0,
+    );
+    at_most(
+        "ms the slowest of 10,000,000 while growing (cpu)",
+        get("growth", "slowest_cpu_ms"),
+        5.0,
+    );
+    at_most(
+        "admissions too many in 300 rounds per thread count",
+        get("exact", "zonai_wrong"),
+        0.0,
+    );
     for flood in ["flood_of_two_networks", "flood_from_everywhere"] {
-        at_most("MiB of RSS in a flood of 5,000,000 addresses", get(flood, "rss_mib"), 64.0);
-        at_most("admissions of the blocked client in the flood", get(flood, "blocked_admitted"), 0.0);
-        at_most("refusals of a client of another network", get(flood, "other_network_refused"), 0.0);
-        at_most("ms the slowest decision of the flood (cpu)", get(flood, "slowest_cpu_ms"), 5.0);
+        at_most(
+            "MiB of RSS in a flood of 5,000,000 addresses",
+            get(flood, "rss_mib"),
+            64.0,
+        );
+        at_most(
+            "admissions of the blocked client in the flood",
+            get(flood, "blocked_admitted"),
+            0.0,
+        );
+        at_most(
+            "refusals of a client of another network",
+            get(flood, "other_network_refused"),
+            0.0,
+        );
+        at_most(
+            "ms the slowest decision of the flood (cpu)",
+            get(flood, "slowest_cpu_ms"),
+            5.0,
+        );
     }
     targets
 }
@@ -103,7 +139,10 @@ fn report(results: &Map<String, Value>, out: &str) -> ExitCode {
     println!("targets");
     let targets = targets(results);
     for (name, value, sign, limit, met) in &targets {
-        println!("  {} {name:<58} {value:>8.2} {sign} {limit}", if *met { "ok  " } else { "MISS" });
+        println!(
+            "  {} {name:<58} {value:>8.2} {sign} {limit}",
+            if *met { "ok  " } else { "MISS" }
+        );
     }
     let met = targets.iter().all(|target| target.4);
     let listed: Vec<Value> = targets
@@ -116,5 +155,9 @@ fn report(results: &Map<String, Value>, out: &str) -> ExitCode {
         eprintln!("{out}: {error}");
         return ExitCode::FAILURE;
     }
-    if met { ExitCode::SUCCESS } else { ExitCode::from(1) }
+    if met {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    }
 }

@@ -9,7 +9,11 @@ pub const NOW: Moment = Moment::from_millis(10_000_000);
 
 pub fn charge(max: u32) -> Charge {
     let policy = RateLimitPolicy::new(max, Duration::from_secs(3_600)).expect("a valid policy");
-    Charge { slot: Slot::new(0).expect("a slot"), policy, observe: false }
+    Charge {
+        slot: Slot::new(0).expect("a slot"),
+        policy,
+        observe: false,
+    }
 }
 
 pub fn v4(address: u32) -> Client {
@@ -36,11 +40,15 @@ impl Numbers {
 /// `count` distinct addresses from all over, in no order.
 pub fn addresses(count: usize) -> Vec<u32> {
     // An odd multiplier makes a permutation of the 32-bit numbers.
-    (0..count as u32).map(|number| number.wrapping_mul(2_654_435_761).wrapping_add(0x0500_0000)).collect()
+    (0..count as u32)
+        .map(|number| number.wrapping_mul(2_654_435_761).wrapping_add(0x0500_0000))
+        .collect()
 }
 
 /// `length` choices among `count` things.
 pub fn order(count: usize, length: usize) -> Vec<u32> {
     let mut numbers = Numbers(7);
-    (0..length).map(|_| (numbers.next() % count as u64) as u32).collect()
+    (0..length)
+        .map(|_| (numbers.next() % count as u64) as u32)
+        .collect()
 }

@@ -8,6 +8,7 @@ mod everyone;
 mod key;
 mod room;
 mod segment;
+mod segments;
 mod storing;
 mod table;
 mod window;

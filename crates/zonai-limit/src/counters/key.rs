@@ -72,8 +72,8 @@ pub(crate) trait Key: Copy + Eq {
     /// The account, 0 where there is none.
     fn account(self) -> u64;
 
-    /// Feeds the hash.
-    fn hash_into(self, hasher: &mut impl Hasher);
+    /// Feeds the hash with key and tag, in as few steps as it takes.
+    fn hash_into(self, tag: u32, hasher: &mut impl Hasher);
 
     /// What chooses the shard: the widest network, so that all counters of a client lie in one shard.
     fn network(self) -> u64;
@@ -174,8 +174,8 @@ impl Key for u64 {
     }
 
     #[inline]
-    fn hash_into(self, hasher: &mut impl Hasher) {
-        hasher.write_u64(self);
+    fn hash_into(self, tag: u32, hasher: &mut impl Hasher) {
+        hasher.write_u128((u128::from(self) << 64) | u128::from(tag));
     }
 
     #[inline]
@@ -206,8 +206,9 @@ impl Key for u128 {
     }
 
     #[inline]
-    fn hash_into(self, hasher: &mut impl Hasher) {
+    fn hash_into(self, tag: u32, hasher: &mut impl Hasher) {
         hasher.write_u128(self);
+        hasher.write_u32(tag);
     }
 
     #[inline]
@@ -242,10 +243,11 @@ impl Key for AccountKey {
         self.account
     }
 
-    fn hash_into(self, hasher: &mut impl Hasher) {
+    fn hash_into(self, tag: u32, hasher: &mut impl Hasher) {
         hasher.write_u64(self.client[0]);
         hasher.write_u64(self.client[1]);
         hasher.write_u64(self.account);
+        hasher.write_u32(tag);
     }
 
     fn network(self) -> u64 {

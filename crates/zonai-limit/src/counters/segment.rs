@@ -19,6 +19,8 @@ pub(crate) struct Segment<K> {
     hand: u32,
     sweep: u32,
     dirty: u32,
+    /// How many bits of the hash all its counters share.
+    bits: u8,
 }
 
 /// What a look at some buckets came to.
@@ -39,7 +41,36 @@ impl<K: Key> Segment<K> {
             hand: 0,
             sweep: 0,
             dirty: 0,
+            bits: 0,
         }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(crate) const fn bits(&self) -> u8 {
+        self.bits
+    }
+
+    /// Moves the counters whose hash `moves` to a new segment. Both share a bit more than this one did.
+    pub(crate) fn split_off(
+        &mut self,
+        moves: impl Fn(u64) -> bool,
+        hasher: &impl Fn(&Entry<K>) -> u64,
+    ) -> Self {
+        self.bits += 1;
+        let mut other = Self {
+            bits: self.bits,
+            ..Self::new()
+        };
+        other.table.reserve(self.table.len() / 2, hasher);
+        for entry in self.table.extract_if(|entry| moves(hasher(entry))) {
+            other.dirty += u32::from(entry.is_dirty());
+            other.table.insert_unique(hasher(&entry), entry, hasher);
+        }
+        self.dirty = self.dirty.saturating_sub(other.dirty);
+        other
     }
 
     pub(crate) fn dirty(&self) -> usize {

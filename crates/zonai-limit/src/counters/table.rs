@@ -10,20 +10,15 @@ use super::entry::{Entry, tag};
 use super::key::{Key, Level};
 use super::room::Room;
 use super::segment::{Reclaimed, Segment};
+use super::segments::Segments;
 use super::windows::Windows;
 use super::{CounterState, Slot};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::{Client, Ipv6Prefix, Moment};
 
 // The model checker tries orders of locks: a few are enough, and thousands would take it minutes.
-const SHARD_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 7 };
+const SHARD_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 6 };
 const SHARDS: usize = 1 << SHARD_BITS;
-/// A million counters in one shard are then about 31,000 in a segment, which grows in under a millisecond.
-const SEGMENT_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 5 };
-const SEGMENTS: usize = 1 << SEGMENT_BITS;
-/// The bits of the hash that choose the segment; hashbrown uses the lowest and the seven highest.
-const SEGMENT_SHIFT: u32 = 40;
-
 /// How many buckets an insert looks at for closed windows; and how many every eighth one looks at elsewhere, where no
 /// new clients may come.
 const PER_INSERT: usize = 6;
@@ -48,7 +43,7 @@ pub(crate) struct Table<K> {
 
 #[repr(align(128))]
 struct Shard<K> {
-    segments: Mutex<[Segment<K>; SEGMENTS]>,
+    segments: Mutex<Segments<K>>,
     /// Written under the lock, read without.
     dirty: AtomicUsize,
     live: AtomicUsize,
@@ -56,7 +51,7 @@ struct Shard<K> {
 
 impl<K> Shard<K> {
     #[inline]
-    fn locked<'a>(&'a self, segments: MutexGuard<'a, [Segment<K>; SEGMENTS]>) -> Locked<'a, K> {
+    fn locked<'a>(&'a self, segments: MutexGuard<'a, Segments<K>>) -> Locked<'a, K> {
         Locked {
             segments,
             dirty: &self.dirty,
@@ -67,7 +62,7 @@ impl<K> Shard<K> {
 
 /// A locked shard.
 pub(crate) struct Locked<'a, K> {
-    segments: MutexGuard<'a, [Segment<K>; SEGMENTS]>,
+    segments: MutexGuard<'a, Segments<K>>,
     dirty: &'a AtomicUsize,
     live: &'a AtomicUsize,
 }
@@ -76,7 +71,7 @@ impl<K: Key> Table<K> {
     pub(crate) fn new(max: usize, prefix: Ipv6Prefix) -> Self {
         let hasher = RandomState::new();
         let shard = |_| Shard {
-            segments: Mutex::new([const { Segment::new() }; SEGMENTS]),
+            segments: Mutex::new(Segments::new()),
             dirty: AtomicUsize::new(0),
             live: AtomicUsize::new(0),
         };
@@ -95,8 +90,7 @@ impl<K: Key> Table<K> {
     #[inline]
     pub(crate) fn hash(&self, key: K, tag: u32) -> u64 {
         let mut hasher = self.hasher.build_hasher();
-        key.hash_into(&mut hasher);
-        hasher.write_u32(tag);
+        key.hash_into(tag, &mut hasher);
         hasher.finish()
     }
 
@@ -127,7 +121,7 @@ impl<K: Key> Table<K> {
     ) {
         // First the look, so that a table in which windows close as fast as others open need not grow.
         self.reclaim_here(locked, hash, PER_INSERT, now, windows);
-        locked.segment(hash).insert(hash, entry, self.rehash());
+        locked.segments.insert(hash, entry, self.rehash());
         add(locked.live, 1);
         if hash.is_multiple_of(ELSEWHERE_EVERY) {
             self.reclaim_elsewhere(ELSEWHERE, now, windows, false);
@@ -181,35 +175,34 @@ impl<K: Key> Table<K> {
         wait: bool,
     ) -> usize {
         let (mut left, mut removed) = (buckets, 0);
-        let mut turn = self.hand.load(Ordering::Relaxed);
+        let mut turn = Turn::from_number(self.hand.load(Ordering::Relaxed));
         for _ in 0..=SHARDS {
-            let shard = &self.shards[turn / SEGMENTS % SHARDS];
+            let shard = &self.shards[turn.shard];
             let segments = match shard.live.load(Ordering::Relaxed) {
                 0 => None,
                 _ if wait => Some(shard.segments.lock()),
                 _ => shard.segments.try_lock(),
             };
-            let end = (turn / SEGMENTS + 1) * SEGMENTS;
-            if let Some(segments) = segments {
-                let mut locked = shard.locked(segments);
-                while turn < end && left > 0 {
-                    let segment = &mut locked.segments[turn % SEGMENTS];
-                    let reclaimed = segment.reclaim(left, now, windows, self.rehash());
-                    left = left.saturating_sub(reclaimed.looked.max(1));
-                    turn += usize::from(reclaimed.wrapped);
-                    removed += reclaimed.counters;
-                    self.forget(&mut locked, reclaimed);
-                }
-            } else {
-                turn = end;
+            let Some(segments) = segments else {
+                turn = turn.next_shard();
+                continue;
+            };
+            let mut locked = shard.locked(segments);
+            while turn.segment < locked.segments.count() && left > 0 {
+                let segment = locked.segments.at(turn.segment);
+                let reclaimed = segment.reclaim(left, now, windows, self.rehash());
+                left = left.saturating_sub(reclaimed.looked.max(1));
+                turn.segment += usize::from(reclaimed.wrapped);
+                removed += reclaimed.counters;
+                self.forget(&mut locked, reclaimed);
             }
             if left == 0 {
                 break;
             }
+            turn = turn.next_shard();
         }
         // Where another thread was faster, some segments get their turn twice.
-        self.hand
-            .store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+        self.hand.store(turn.number(), Ordering::Relaxed);
         removed
     }
 
@@ -268,54 +261,66 @@ impl<K: Key> Table<K> {
     /// Takes at most `max` dirty counters, beginning after the segment where the last call ended.
     pub(crate) fn take_dirty(&self, max: usize, mut each: impl FnMut(&Entry<K>)) {
         let mut left = max;
-        let first = self.sweep.load(Ordering::Relaxed);
-        for turn in first..=first + SHARDS * SEGMENTS {
+        let mut turn = Turn::from_number(self.sweep.load(Ordering::Relaxed));
+        for _ in 0..=SHARDS {
+            let shard = &self.shards[turn.shard];
+            while left > 0 && shard.dirty.load(Ordering::Relaxed) > 0 {
+                let mut locked = shard.locked(shard.segments.lock());
+                if turn.segment >= locked.segments.count() {
+                    break;
+                }
+                let segment = locked.segments.at(turn.segment);
+                let before = segment.dirty();
+                let ended = segment.take_dirty(left, &mut each);
+                let taken = before - segment.dirty();
+                sub(locked.dirty, taken);
+                left -= taken;
+                turn.segment += usize::from(ended);
+            }
             if left == 0 {
-                return self
-                    .sweep
-                    .store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
+                break;
             }
-            let shard = &self.shards[turn / SEGMENTS % SHARDS];
-            if shard.dirty.load(Ordering::Relaxed) == 0 {
-                continue;
-            }
-            let mut locked = shard.locked(shard.segments.lock());
-            let segment = &mut locked.segments[turn % SEGMENTS];
-            let before = segment.dirty();
-            let ended = segment.take_dirty(left, &mut each);
-            let taken = before - segment.dirty();
-            sub(locked.dirty, taken);
-            left -= taken;
-            if !ended {
-                return self
-                    .sweep
-                    .store(turn % (SHARDS * SEGMENTS), Ordering::Relaxed);
-            }
+            turn = turn.next_shard();
         }
-        self.sweep.store(first, Ordering::Relaxed);
+        self.sweep.store(turn.number(), Ordering::Relaxed);
     }
 
     pub(crate) fn remove_if(&self, mut matches: impl FnMut(&Entry<K>) -> bool) {
-        for number in 0..SHARDS * SEGMENTS {
-            let mut locked = self.lock_shard(number / SEGMENTS);
-            let segment = &mut locked.segments[number % SEGMENTS];
+        self.each_segment(|locked, number| {
+            let segment = locked.segments.at(number);
             let removed = segment.remove_if(&mut matches);
             segment.shrink(self.rehash());
-            self.forget(&mut locked, removed);
+            self.forget(locked, removed);
+        });
+    }
+
+    /// Calls `each` with copies, a segment at a time, under no lock. One whose segment is split meanwhile may come twice.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(&Entry<K>)) {
+        let mut copies = Vec::new();
+        for shard in &self.shards {
+            for number in 0.. {
+                copies.clear();
+                let mut segments = shard.segments.lock();
+                if number >= segments.count() {
+                    break;
+                }
+                copies.extend(segments.at(number).iter().copied());
+                drop(segments);
+                copies.iter().for_each(&mut each);
+            }
         }
     }
 
-    /// Calls `each` with copies, a segment at a time, under no lock.
-    pub(crate) fn for_each(&self, mut each: impl FnMut(&Entry<K>)) {
-        let mut copies = Vec::new();
-        for number in 0..SHARDS * SEGMENTS {
-            copies.clear();
-            copies.extend(
-                self.lock_shard(number / SEGMENTS).segments[number % SEGMENTS]
-                    .iter()
-                    .copied(),
-            );
-            copies.iter().for_each(&mut each);
+    /// Locks the shards anew for each segment. What is split off meanwhile comes later, so that nothing is missed.
+    fn each_segment(&self, mut each: impl FnMut(&mut Locked<'_, K>, usize)) {
+        for shard in &self.shards {
+            for number in 0.. {
+                let mut locked = shard.locked(shard.segments.lock());
+                if number >= locked.segments.count() {
+                    break;
+                }
+                each(&mut locked, number);
+            }
         }
     }
 
@@ -324,10 +329,37 @@ impl<K: Key> Table<K> {
     }
 }
 
+/// Whose turn it is, packed into one number between two calls.
+#[derive(Clone, Copy)]
+struct Turn {
+    shard: usize,
+    segment: usize,
+}
+
+impl Turn {
+    const fn from_number(number: usize) -> Self {
+        Self {
+            shard: number % SHARDS,
+            segment: number / SHARDS,
+        }
+    }
+
+    const fn number(self) -> usize {
+        self.shard + self.segment * SHARDS
+    }
+
+    const fn next_shard(self) -> Self {
+        Self {
+            shard: (self.shard + 1) % SHARDS,
+            segment: 0,
+        }
+    }
+}
+
 impl<K: Key> Locked<'_, K> {
     #[inline]
     pub(crate) fn segment(&mut self, hash: u64) -> &mut Segment<K> {
-        &mut self.segments[(hash >> SEGMENT_SHIFT) as usize % SEGMENTS]
+        self.segments.of(hash)
     }
 
     /// Notes that a counter of this segment became dirty.
