@@ -6,6 +6,7 @@
     reason = "tests"
 )]
 
+mod activation;
 mod check;
 mod files;
 mod help;
