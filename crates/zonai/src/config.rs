@@ -173,7 +173,11 @@ impl Draft {
                 continue;
             };
             match listen::listen(text) {
-                Ok(addresses) => all.extend(addresses),
+                Ok(addresses) => all.extend(addresses.into_iter().map(|address| match address {
+                    // Like every path in the file; an absolute one stays as it is.
+                    Listen::Unix(path) => Listen::Unix(self.paths.project.join(path)),
+                    other => other,
+                })),
                 Err(message) => faults.at(item.span, message),
             }
         }

@@ -30,12 +30,11 @@ fn trusting(trusted_proxy: &str) -> Project {
     ))
 }
 
-/// Listening on a Unix socket inside of the project, with more of `zonai.yaml`.
+/// Listening on a Unix socket inside of the project (a path from the file, as all are), with more of `zonai.yaml`.
 fn on_unix(listen: &str, rest: &str) -> (Project, PathBuf) {
-    let project = Project::tasks();
+    let listen = listen.replace("SOCKET", "\"unix:zonai.sock\"");
+    let project = project(&format!("listen: [{listen}]\n{rest}"));
     let socket = project.path("zonai.sock");
-    let listen = listen.replace("SOCKET", &format!("\"unix:{}\"", socket.display()));
-    project.file("zonai.yaml", &format!("listen: [{listen}]\n{rest}"));
     (project, socket)
 }
 
