@@ -2,7 +2,7 @@
 //!
 //! For operators only: the answer names addresses, files and lines.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
@@ -39,12 +39,39 @@ pub enum ExplainError {
     /// A header is none.
     #[error("`{0}` is no HTTP header")]
     Header(String),
+    /// The peer is none.
+    #[error("`{0}` is no address")]
+    Peer(String),
     /// The raw request is none.
     #[error("the file holds no HTTP request: {0}")]
     Request(String),
 }
 
 impl Explain {
+    /// Reads the question as it goes over the admin socket: `peer` (an address or `unix`), and `request` (a raw
+    /// HTTP/1 request) or `method`, `path` and `body`.
+    ///
+    /// # Errors
+    /// When one of them is none.
+    pub fn from_question(question: &Value) -> Result<Self, ExplainError> {
+        let text = |key| question.get(key).and_then(Value::as_str);
+        let peer = match text("peer") {
+            None => Some(Ipv4Addr::LOCALHOST.into()),
+            Some("unix") => None,
+            Some(ip) => Some(ip.parse().map_err(|_invalid| ExplainError::Peer(ip.to_owned()))?),
+        };
+        if let Some(raw) = text("request") {
+            return Self::from_raw(raw.as_bytes(), peer);
+        }
+        Ok(Self {
+            method: text("method").unwrap_or("GET").to_owned(),
+            path: text("path").unwrap_or("/").to_owned(),
+            body: text("body").map(str::to_owned),
+            peer,
+            headers: Vec::new(),
+        })
+    }
+
     /// Reads a raw HTTP/1 request, as a client sends it.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonai_clock::Clock;
@@ -16,6 +17,7 @@ use zonai_limit::Registration;
 use zonai_policy::Diagnostic;
 
 use crate::admin::AdminSocket;
+use crate::explain::{self, Explain, ExplainError};
 use crate::hooks::Hooks;
 use crate::listen::{self, ListenError};
 use crate::policies::Reload;
@@ -62,14 +64,13 @@ impl Running {
     /// # Errors
     /// When a file of the project does not pass, the database cannot be opened, or an address is taken.
     pub async fn start(settings: Settings, additions: Additions, clock: Clock) -> Result<Self, StartError> {
+        let stop = CancellationToken::new();
+        let state = Arc::new(start::state(settings.clone(), additions, clock, stop.clone()).await?);
+        // Only now: a client that connects is served, and not cut off by a file that does not pass.
         let listeners = listen::bind_all(&settings.listen)?;
         let addresses = listeners.iter().filter_map(listen::Listener::address).collect();
-        let warnings = start::warnings(&settings, &listeners);
-        let data = settings.paths.data.clone();
-        let stop = CancellationToken::new();
-        let state = Arc::new(start::state(settings, additions, clock, stop.clone()).await?);
-        let admin = AdminSocket::bind(&data);
-        for warning in warnings {
+        let admin = AdminSocket::bind(&settings.paths.data);
+        for warning in start::warnings(&settings, &listeners) {
             tracing::warn!("{warning}");
         }
         let background = background::Background::start(&state, &stop);
@@ -88,6 +89,14 @@ impl Running {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// What would happen to a request, and why; nothing is counted.
+    ///
+    /// # Errors
+    /// When it is no request.
+    pub async fn explain(&self, request: &Explain) -> Result<Value, ExplainError> {
+        explain::explain(&self.state.gate, &self.state.clock, request).await
     }
 
     /// Reads the policy folder again, as the watcher does by itself.

@@ -80,22 +80,8 @@ pub(crate) async fn limits(limiter: &zonai_limit::Limiter) -> Value {
 }
 
 async fn explain_request(state: &State, request: &Value) -> Result<Value, String> {
-    let peer = match text(request, "peer") {
-        None => Some(std::net::Ipv4Addr::LOCALHOST.into()),
-        Some("unix") => None,
-        Some(ip) => Some(ip.parse().map_err(|_invalid| format!("`{ip}` is no address"))?),
-    };
-    let request = match text(request, "request") {
-        Some(raw) => Explain::from_raw(raw.as_bytes(), peer).map_err(|error| error.to_string())?,
-        None => Explain {
-            method: text(request, "method").unwrap_or("GET").to_owned(),
-            path: text(request, "path").unwrap_or("/").to_owned(),
-            body: text(request, "body").map(str::to_owned),
-            peer,
-            headers: Vec::new(),
-        },
-    };
-    explain::explain(&state.gate, &state.clock, &request)
+    let asked = Explain::from_question(request).map_err(|error| error.to_string())?;
+    explain::explain(&state.gate, &state.clock, &asked)
         .await
         .map_err(|error| error.to_string())
 }

@@ -4,9 +4,11 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use zonai_auth::Secrets;
 use zonai_clock::Clock;
 use zonai_policy::Diagnostic;
+use zonai_server::explain::Explain;
 use zonai_server::{Additions, Running, StartError};
 
 use super::App;
@@ -43,9 +45,39 @@ impl App {
         Ok(faults)
     }
 
-    /// Starts the server without an address and on a data folder of its own, and stops it: what would stop the real
-    /// start stops this one.
+    /// What would stop the real start.
     fn rehearse(&self) -> Result<Vec<Diagnostic>> {
+        Ok(match self.rehearsal(async |_running| ())? {
+            Ok(()) => Vec::new(),
+            Err(StartError::Faults(faults)) => self.from_here(faults),
+            Err(other) => {
+                let file = self
+                    .draft()
+                    .paths
+                    .config
+                    .as_deref()
+                    .map_or_else(|| "zonai.yaml".into(), shown);
+                vec![Diagnostic::whole_file(&file, crate::files::chain(&other))]
+            }
+        })
+    }
+
+    /// What a server that starts now would do with a request, and why: by the code that decides, and as if nobody
+    /// had been counted yet.
+    pub(crate) fn explain(&self, request: &Explain) -> Result<Value> {
+        let explained = self.rehearsal(async |running| running.explain(request).await)?;
+        match explained {
+            Ok(explained) => explained.map_err(|error| Error::Setting(error.to_string())),
+            Err(StartError::Faults(faults)) => Err(Error::Faults(self.from_here(faults))),
+            Err(other) => Err(Error::Start(other)),
+        }
+    }
+
+    /// Starts the server without an address and on a data folder of its own, has it do `work`, and stops it.
+    fn rehearsal<T>(
+        &self,
+        work: impl AsyncFnOnce(&Running) -> T,
+    ) -> Result<std::result::Result<T, StartError>> {
         let failed = |source| Error::Io {
             what: "make a folder in",
             path: std::env::temp_dir(),
@@ -60,29 +92,20 @@ impl App {
         settings.paths.data = folder.path().to_path_buf();
         let mut additions = Additions::default();
         additions.rate_limits.clone_from(&self.rate_limits);
-        let runtime = super::run::runtime()?;
-        let project = settings.paths.project.clone();
-        let started = runtime.block_on(async {
+        Ok(super::run::runtime()?.block_on(async {
             let running = Running::start(settings, additions, Clock::system()).await?;
+            let done = work(&running).await;
             running.stop().await;
-            Ok(())
-        });
-        Ok(match started {
-            Ok(()) => Vec::new(),
-            Err(StartError::Faults(faults)) => faults
-                .into_iter()
-                .map(|fault| from_here(fault, &project))
-                .collect(),
-            Err(other) => {
-                let file = self
-                    .draft()
-                    .paths
-                    .config
-                    .as_deref()
-                    .map_or_else(|| "zonai.yaml".into(), shown);
-                vec![Diagnostic::whole_file(&file, crate::files::chain(&other))]
-            }
-        })
+            Ok(done)
+        }))
+    }
+
+    fn from_here(&self, faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let project = &self.draft().paths.project;
+        faults
+            .into_iter()
+            .map(|fault| from_here(fault, project))
+            .collect()
     }
 }
 

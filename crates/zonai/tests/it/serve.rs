@@ -229,3 +229,47 @@ fn sighup_reads_the_policies_again_and_does_not_stop_the_server() {
     assert_eq!(&served.get("/health")[9..12], "200");
     assert_eq!(served.child.try_wait().unwrap(), None);
 }
+
+#[test]
+fn a_whole_request_is_explained_with_and_without_a_server() {
+    let folder = project();
+    folder.write(
+        "zonai.yaml",
+        "app: {trustedProxy: {headers: [X-Forwarded-For], proxies: [10.0.0.0/8]}}\n",
+    );
+    folder.write(
+        "request.txt",
+        "GET /db/list?body={\"table\":\"tasks\"} HTTP/1.1\nHost: api.example.org\n\
+         X-Forwarded-For: 198.51.100.1, 203.0.113.7:51234\nX-Forwarded-For: 10.0.0.2\n\n",
+    );
+    let explain = |ip: &str| {
+        let words = ["limits", "explain", "--request", "request.txt", "--ip", ip];
+        let explained = folder.zonai(&words);
+        assert_eq!(explained.code, 0, "{}", explained.err);
+        explained
+    };
+    let without = explain("10.0.0.1");
+    assert!(without.err.contains("no server runs"), "{}", without.err);
+    let served = Served::start(&folder, &[]);
+    let with = explain("10.0.0.1");
+    assert_eq!(
+        (with.out.as_str(), with.err.as_str()),
+        (without.out.as_str(), "")
+    );
+    for step in [
+        "client   203.0.113.7\n",
+        "`10.0.0.2` is 10.0.0.2, inside trustedProxy.proxies: skipped\n",
+        "`203.0.113.7:51234` is 203.0.113.7: taken\n",
+        "outcome  admitted\n",
+        "tasks  list ",
+    ] {
+        assert!(with.out.contains(step), "{step}{}", with.out);
+    }
+    let past_the_proxy = explain("192.0.2.1");
+    assert!(
+        past_the_proxy.out.contains("client   192.0.2.1\n"),
+        "{}",
+        past_the_proxy.out
+    );
+    drop(served);
+}

@@ -6,6 +6,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use zonai_server::explain::Explain;
 
 use super::{collection, items, number, policy, seconds, text};
 use crate::cli::args::Format;
@@ -16,9 +17,17 @@ use crate::{App, Error, Result};
 pub(super) fn run(arguments: &ExplainArguments) -> Result<ExitCode> {
     let (request, project) = request(arguments)?;
     let app = App::open(&project)?;
-    let answer = socket::ask(&app.draft().paths.data, &request)?.ok_or_else(|| {
-        Error::Server("no server runs on this data folder; `zonai serve` it, then ask again".into())
-    })?;
+    let answer = match socket::ask(&app.draft().paths.data, &request)? {
+        Some(answer) => answer,
+        None => {
+            let asked = Explain::from_question(&request)
+                .map_err(|error| Error::Setting(error.to_string()))?;
+            output::note(
+                "no server runs on this data folder: by the files, as if nobody had been counted",
+            );
+            app.explain(&asked)?
+        }
+    };
     match arguments.format {
         Format::Json => output::json(&answer),
         Format::Text => print(&answer),
