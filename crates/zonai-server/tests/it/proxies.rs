@@ -1,6 +1,7 @@
 //! Whose request it is, over real sockets: behind real proxies, on every kind of listener, and past the proxy.
 
 mod dual_stack;
+mod headers;
 mod log;
 mod programs;
 mod proxy_header;

@@ -183,3 +183,16 @@ fn faults_of_the_environment_and_of_env_are_listed_too() {
         outcome.out
     );
 }
+
+/// Case 10: a proxy range that is none is refused at load, by name and place.
+#[test]
+fn a_range_that_is_none_is_named() {
+    let outcome = Folder::with(
+        "app:\n  trustedProxy:\n    headers: [X-Forwarded-For]\n    proxies: [10.0.0.0/8, 10.0.0.0/33]\n",
+    )
+    .zonai(&["check"]);
+    assert_eq!(outcome.code, 2);
+    let all = format!("{}{}", outcome.out, outcome.err);
+    assert!(all.contains("zonai.yaml:4:27: "), "{all}");
+    assert!(all.contains("`10.0.0.0/33` is no network"), "{all}");
+}
