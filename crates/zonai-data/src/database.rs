@@ -4,6 +4,7 @@
 //! rules on the table, the payload, the rows. What a caller may not do is never told apart by SQL.
 
 mod create;
+mod custom;
 mod delete;
 mod foreign;
 mod plan;
@@ -31,7 +32,9 @@ use crate::rights::{Action, TrueFalse, Verdict};
 use crate::schema::{Column, Schema, SchemaError, Table, TableOptions};
 pub use plan::{ReadKind, ReadPlan, Unseen};
 
-use crate::{Caller, DataError, Engine, EngineOptions, Json, OpenError, Pass, Payload, Rights};
+use crate::{
+    Caller, DataError, Engine, EngineOptions, Json, OpenError, Operations, Pass, Payload, Rights,
+};
 
 /// What a database is opened with.
 #[derive(Clone)]
@@ -84,6 +87,7 @@ struct Inner {
     engine: Engine,
     schema: Schema,
     rights: ArcSwap<Box<dyn Rights>>,
+    operations: ArcSwap<Operations>,
     clock: Clock,
     hash_password: Option<Arc<dyn HashPassword>>,
 }
@@ -108,6 +112,7 @@ impl Database {
                 engine,
                 schema,
                 rights: ArcSwap::from_pointee(Box::new(TrueFalse::default())),
+                operations: ArcSwap::default(),
                 clock: options.clock,
                 hash_password: options.hash_password,
             }),
@@ -117,6 +122,11 @@ impl Database {
     /// Puts other rules in force, for requests from now on.
     pub fn set_rights(&self, rights: Box<dyn Rights>) {
         self.inner.rights.store(Arc::new(rights));
+    }
+
+    /// Registers custom operations in place of those there were.
+    pub fn set_operations(&self, operations: Operations) {
+        self.inner.operations.store(Arc::new(operations));
     }
 
     /// The engine, for SQL of one's own.

@@ -27,6 +27,17 @@ pub enum Action {
     Delete,
 }
 
+/// What an account asks for, beside its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccountAction {
+    /// A new account, asked on its row.
+    SignUp,
+    /// A session.
+    SignIn,
+    /// Another password.
+    PasswordReset,
+}
+
 /// An SQL expression over a row with its values, checked by whoever made it.
 ///
 /// The row is the alias [`RowExpr::ROW`]; in an update's `after` the rows are [`RowExpr::OLD`] and [`RowExpr::NEW`], in its
@@ -72,6 +83,22 @@ pub enum Verdict {
 pub trait Rights: Send + Sync {
     /// What `caller` may do.
     fn verdict(&self, table: &Table, action: Action, caller: &Caller) -> Verdict;
+
+    /// Whether `caller` may run a custom operation, asked as for `Update`; without a rule it is for admins.
+    fn custom(&self, table: &Table, operation: &str, caller: &Caller) -> Verdict {
+        let _ = (table, operation);
+        if caller.is_admin() {
+            Verdict::Allow
+        } else {
+            Verdict::Deny
+        }
+    }
+
+    /// Whether an account may do what it asks for, on the row of the account; allowed without a rule.
+    fn account(&self, table: &Table, action: AccountAction, caller: &Caller) -> Verdict {
+        let _ = (table, action, caller);
+        Verdict::Allow
+    }
 
     /// Whether a list or count without `filter` leaves out what the caller may not see, instead of failing.
     fn filters(&self, table: &Table) -> bool {
@@ -132,6 +159,21 @@ impl Action {
         Self::Update,
         Self::Delete,
     ];
+}
+
+impl AccountAction {
+    /// The name of the entry in a rules file.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::SignUp => "signUp",
+            Self::SignIn => "signIn",
+            Self::PasswordReset => "passwordReset",
+        }
+    }
+
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::SignUp, Self::SignIn, Self::PasswordReset];
 }
 
 impl TrueFalse {

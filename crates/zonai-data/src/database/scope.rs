@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Inner;
 use crate::rights::{Action, RowExpr, Verdict};
 use crate::schema::Table;
-use crate::{Caller, DataError, Payload};
+use crate::{Caller, DataError, Payload, Rights};
 
 /// A table that the caller may work on, and on which of its rows.
 pub(super) struct Scope {
@@ -36,7 +36,29 @@ impl Scope {
             .table(payload.table()?)
             .ok_or(DataError::NotFound)?;
         let rights = inner.rights.load();
-        let rule = match rights.verdict(table, action, caller) {
+        Self::of(table, &***rights, rights.verdict(table, action, caller))
+    }
+
+    /// As [`Scope::open_to_write`], for a custom operation, which asks only its own rule.
+    ///
+    /// # Errors
+    /// As those.
+    pub(super) fn open_custom(
+        inner: &Inner,
+        caller: &Caller,
+        payload: &Payload,
+        operation: &str,
+    ) -> Result<Self, DataError> {
+        let table = inner
+            .schema
+            .table(payload.table()?)
+            .ok_or(DataError::NotFound)?;
+        let rights = inner.rights.load();
+        Self::of(table, &***rights, rights.custom(table, operation, caller))?.to_write()
+    }
+
+    fn of(table: &Arc<Table>, rights: &dyn Rights, verdict: Verdict) -> Result<Self, DataError> {
+        let rule = match verdict {
             Verdict::Allow => None,
             Verdict::Deny => return Err(DataError::Forbidden),
             Verdict::Rows(rule) => Some(Rule::Rows(rule)),
@@ -59,14 +81,17 @@ impl Scope {
         payload: &Payload,
         action: Action,
     ) -> Result<Self, DataError> {
-        let scope = Self::open(inner, caller, payload, action)?;
-        if scope.table.is_view {
+        Self::open(inner, caller, payload, action)?.to_write()
+    }
+
+    fn to_write(self) -> Result<Self, DataError> {
+        if self.table.is_view {
             return Err(DataError::at(
                 "table",
-                format_args!("`{}` can only be read", scope.table.name),
+                format_args!("`{}` can only be read", self.table.name),
             ));
         }
-        Ok(scope)
+        Ok(self)
     }
 
     /// The rule on single rows.

@@ -12,7 +12,7 @@ use crate::query::changes::Changes;
 use crate::query::{Condition, Sql};
 use crate::rights::RowExpr;
 use crate::schema::Table;
-use crate::{DataError, Json};
+use crate::{DataError, Json, value};
 
 /// Rows to change.
 pub(super) struct Plan {
@@ -22,6 +22,10 @@ pub(super) struct Plan {
     pub(super) condition: Condition,
     pub(super) expect: Option<Condition>,
     pub(super) changes: Changes,
+    /// Of a custom operation: which rows, over [`RowExpr::OLD`].
+    pub(super) narrow: Option<RowExpr>,
+    /// Of a custom operation: new values of columns, from the row as it was.
+    pub(super) computed: Vec<(usize, RowExpr)>,
     /// `updatedAt`, where the table has it.
     pub(super) stamp: Option<(usize, Bound)>,
     pub(super) limit: Option<i64>,
@@ -33,6 +37,8 @@ pub(super) struct Plan {
 struct Target {
     key: Key,
     row: Vec<Bound>,
+    /// The new values of a custom operation.
+    computed: Vec<Bound>,
 }
 
 impl Plan {
@@ -45,6 +51,7 @@ impl Plan {
             });
         }
         let mut written = self.changes.columns();
+        written.extend(self.computed.iter().map(|(at, _)| *at));
         written.extend(self.stamp.iter().map(|(at, _)| *at));
         if !written.is_empty() {
             let update = self.update(&written);
@@ -53,13 +60,14 @@ impl Plan {
             }
         }
         let mut out = String::with_capacity(256 * targets.len());
-        let select = self.read_back();
+        let mut select = self.read_back(&[]);
         for target in &targets {
             if !out.is_empty() {
                 out.push(',');
             }
             let mut values = target.key.clone();
             if self.after.is_some() {
+                select = self.read_back(&target.row);
                 values = target.row.iter().chain(&target.key).cloned().collect();
             }
             shown(
@@ -93,9 +101,15 @@ impl Plan {
                 .push(") IS TRUE)"),
             None => sql.push(",1"),
         };
+        for (_, value) in &self.computed {
+            sql.push(",").expression(value);
+        }
         sql.from(table, alias)
             .push(" WHERE ")
             .condition(table, alias, &self.condition);
+        if let Some(narrow) = &self.narrow {
+            sql.push(" AND ").expression(narrow);
+        }
         sql.order(table, alias, &[]);
         if let Some(limit) = self.limit {
             sql.push(" LIMIT ").bind(limit.into());
@@ -115,6 +129,9 @@ impl Plan {
                 key: key(table, row)?,
                 row: (width..width + columns)
                     .map(|at| row.get(at))
+                    .collect::<Result<_, _>>()?,
+                computed: (0..self.computed.len())
+                    .map(|nth| row.get(width + columns + 2 + nth))
                     .collect::<Result<_, _>>()?,
             });
         }
@@ -156,8 +173,11 @@ impl Plan {
         written: &[usize],
         target: &Target,
     ) -> Result<(), DataError> {
-        let mut row = target.row.clone();
-        self.changes.apply(&self.table, &mut row)?;
+        let (table, mut row) = (&self.table, target.row.clone());
+        self.changes.apply(table, &mut row)?;
+        for ((at, _), value) in self.computed.iter().zip(&target.computed) {
+            row[*at] = value::fitting(&table.columns[*at], value)?;
+        }
         if let Some((at, now)) = &self.stamp {
             row[*at] = now.clone();
         }
@@ -176,7 +196,8 @@ impl Plan {
     }
 
     /// Selects a row as it is now; with a rule on the result beside the row as it was, whose values go before the key.
-    fn read_back(&self) -> Sql {
+    /// Without a rule it is the same for every row.
+    fn read_back(&self, before: &[Bound]) -> Sql {
         let table = &self.table;
         let mut sql = Sql::new("SELECT ");
         for (nth, at) in table.select.shown.iter().enumerate() {
@@ -188,9 +209,22 @@ impl Plan {
         }
         sql.from(table, RowExpr::NEW);
         if self.after.is_some() {
+            // The first SELECT has no rows: it lends the values the affinity and collation of the columns they came from,
+            // which SQLite takes over where it knows the type of the values. The casts change none of them.
             for (nth, column) in table.columns.iter().enumerate() {
-                sql.push(if nth == 0 { ",(SELECT ? AS " } else { ",? AS " })
+                sql.push(if nth == 0 { ",(SELECT " } else { "," })
                     .name(&column.name);
+            }
+            sql.push(" FROM ")
+                .name(&table.name)
+                .push(" WHERE 0 UNION ALL SELECT ");
+            for (nth, value) in before.iter().enumerate() {
+                sql.push(if nth == 0 { "" } else { "," }).push(match value {
+                    Bound::Integer(_) => "CAST(? AS INTEGER)",
+                    Bound::Real(_) => "CAST(? AS REAL)",
+                    Bound::Text(_) => "CAST(? AS TEXT)",
+                    Bound::Blob(_) | Bound::Null => "?",
+                });
             }
             sql.push(") AS ").name(RowExpr::OLD);
         }

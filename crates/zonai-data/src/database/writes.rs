@@ -179,10 +179,7 @@ impl Database {
         };
         let mut changes = Changes::parse(&table, payload.get("updates"))?;
         self.hash_secrets(&table, &mut changes).await?;
-        let now = self.inner.clock.wall_ms();
-        let stamp = table
-            .updated
-            .map(|at| (at, stamp::at(&table.columns[at], now)));
+        let stamp = self.stamp_of(&table);
         Ok(update::Plan {
             table,
             before,
@@ -190,10 +187,19 @@ impl Database {
             condition,
             expect,
             changes,
+            narrow: None,
+            computed: Vec::new(),
             stamp,
             limit,
             one,
         })
+    }
+
+    /// `updatedAt` and its value, where the table has it.
+    pub(super) fn stamp_of(&self, table: &Table) -> Option<(usize, Bound)> {
+        let now = self.inner.clock.wall_ms();
+        let at = table.updated?;
+        Some((at, stamp::at(&table.columns[at], now)))
     }
 
     async fn hash_secrets(&self, table: &Table, changes: &mut Changes) -> Result<(), DataError> {

@@ -56,6 +56,13 @@ impl Sql {
             .name(alias)
     }
 
+    /// An expression with its values, in parentheses.
+    pub(crate) fn expression(&mut self, expr: &RowExpr) -> &mut Self {
+        self.push("(").push(&expr.sql).push(")");
+        self.values.extend_from_slice(&expr.values);
+        self
+    }
+
     /// A rule, as true or false.
     pub(crate) fn rule(&mut self, rule: &RowExpr, expected: bool) -> &mut Self {
         self.push("((").push(&rule.sql);

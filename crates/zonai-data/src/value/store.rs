@@ -96,7 +96,7 @@ pub(crate) fn whole(number: &Number) -> Option<i64> {
 }
 
 /// An e-mail address as accounts are found by it.
-fn address(text: &str) -> String {
+pub(super) fn address(text: &str) -> String {
     text.trim().to_ascii_lowercase()
 }
 

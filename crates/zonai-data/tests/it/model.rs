@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{Data, open};
 
 /// A value of each column: a text, a whole number, a boolean; any may be null.
-type Row = (Option<String>, Option<i64>, Option<bool>);
+pub(crate) type Row = (Option<String>, Option<i64>, Option<bool>);
 
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(
@@ -19,7 +19,7 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(|parts| parts.concat())
 }
 
-fn row() -> impl Strategy<Value = Row> {
+pub(crate) fn row() -> impl Strategy<Value = Row> {
     (
         proptest::option::weighted(0.8, text()),
         proptest::option::weighted(0.8, -2_i64..3),
@@ -73,7 +73,7 @@ fn leaf() -> impl Strategy<Value = Value> {
     })
 }
 
-fn condition() -> impl Strategy<Value = Value> {
+pub(crate) fn condition() -> impl Strategy<Value = Value> {
     leaf().prop_recursive(4, 24, 4, |inner| {
         (
             proptest::sample::select(vec!["and", "or", "not"]),
@@ -84,7 +84,7 @@ fn condition() -> impl Strategy<Value = Value> {
 }
 
 /// What the documentation says, in the plainest way.
-fn holds(condition: &Value, row: &Row) -> bool {
+pub(crate) fn holds(condition: &Value, row: &Row) -> bool {
     let kind = condition["type"].as_str();
     if let (Some(kind), Some(inner)) = (kind, condition["conditions"].as_array()) {
         return match kind {
@@ -176,7 +176,7 @@ fn run(cases: u32) {
         .unwrap();
 }
 
-async fn fill(data: &Data, rows: &[Row]) {
+pub(crate) async fn fill(data: &Data, rows: &[Row]) {
     let rows = rows.to_vec();
     let job = move |conn: &rusqlite::Connection| {
         conn.prepare_cached("DELETE FROM t")?.execute([])?;
