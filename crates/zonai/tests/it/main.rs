@@ -8,6 +8,7 @@
 
 mod activation;
 mod check;
+mod clients;
 mod files;
 mod help;
 mod init;

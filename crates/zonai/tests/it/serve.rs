@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::run::{Folder, command};
 
 /// A server that is killed with the test.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     address: String,
     log: mpsc::Receiver<String>,
@@ -19,7 +19,7 @@ struct Served {
 }
 
 impl Served {
-    fn start(folder: &Folder, arguments: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Folder, arguments: &[&str]) -> Self {
         let mut words = vec!["serve", "--host", "127.0.0.1", "--port", "0"];
         words.extend(arguments);
         let mut child = command(&words)
@@ -50,6 +50,11 @@ impl Served {
         served
     }
 
+    /// Where it listens, as `host:port`.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The next line of the log with these words.
     fn wait_for(&self, words: &str) -> String {
         loop {
@@ -68,7 +73,7 @@ impl Served {
         assert!(status.success());
     }
 
-    fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
