@@ -4,6 +4,7 @@
 
 mod bodies;
 mod closing;
+mod chaos;
 mod concurrency;
 mod counting;
 mod proxies;
