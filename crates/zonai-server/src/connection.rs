@@ -13,9 +13,10 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use zonai_http::{Parsed, proxy_protocol};
 
 use crate::state::State;
@@ -134,6 +135,7 @@ async fn serve_http2(
     stop: CancellationToken,
 ) {
     let activity = Arc::clone(&watched.activity);
+    let tasks = Tracked(state.tasks.clone());
     let service = {
         let activity = Arc::clone(&activity);
         service_fn(move |request| {
@@ -142,7 +144,7 @@ async fn serve_http2(
             async move { way::answer(&state, peer, request, in_flight).await }
         })
     };
-    let connection = http2::Builder::new(TokioExecutor::new())
+    let connection = http2::Builder::new(tasks)
         .timer(TokioTimer::new())
         .max_concurrent_streams(128)
         .max_header_list_size(u32::try_from(MAX_HEAD).unwrap_or(u32::MAX))
@@ -161,6 +163,19 @@ async fn serve_http2(
                 () = activity.ended() => {}
             }
         }
+    }
+}
+
+/// Where HTTP/2 puts its requests: among the tasks that a stop waits for.
+#[derive(Clone)]
+struct Tracked(TaskTracker);
+
+impl<F> hyper::rt::Executor<F> for Tracked
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    fn execute(&self, request: F) {
+        self.0.spawn(request);
     }
 }
 
