@@ -20,6 +20,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use rusqlite::types::Value as Bound;
@@ -88,8 +89,17 @@ struct Inner {
     schema: Schema,
     rights: ArcSwap<Box<dyn Rights>>,
     operations: ArcSwap<Operations>,
+    /// How often the rules were asked.
+    asked: AtomicU64,
     clock: Clock,
     hash_password: Option<Arc<dyn HashPassword>>,
+}
+
+impl Inner {
+    /// Notes that the rules are asked.
+    fn asked(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Database {
@@ -113,6 +123,7 @@ impl Database {
                 schema,
                 rights: ArcSwap::from_pointee(Box::new(TrueFalse::default())),
                 operations: ArcSwap::default(),
+                asked: AtomicU64::new(0),
                 clock: options.clock,
                 hash_password: options.hash_password,
             }),
@@ -144,7 +155,14 @@ impl Database {
     /// What the rules in force say; see [`Rights::verdict`].
     #[must_use]
     pub fn verdict(&self, table: &Table, action: Action, caller: &Caller) -> Verdict {
+        self.inner.asked();
         self.inner.rights.load().verdict(table, action, caller)
+    }
+
+    /// How often the rules were asked since the start, for metrics.
+    #[must_use]
+    pub fn rules_asked(&self) -> u64 {
+        self.inner.asked.load(Ordering::Relaxed)
     }
 
     /// Checks a read without running it, for what runs it again and again.

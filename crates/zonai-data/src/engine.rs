@@ -13,6 +13,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::Connection;
 
@@ -35,6 +36,8 @@ struct Shared {
     writer: Writer,
     readers: Readers,
     changes: Changes,
+    /// Jobs that were handed in since the start.
+    jobs: AtomicU64,
 }
 
 impl Engine {
@@ -52,6 +55,7 @@ impl Engine {
                 writer,
                 readers,
                 changes,
+                jobs: AtomicU64::new(0),
             }),
         })
     }
@@ -69,6 +73,7 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, DataError> + Send + 'static,
     {
+        self.shared.jobs.fetch_add(1, Ordering::Relaxed);
         let answer = self.shared.writer.submit(job)?;
         answer.await.unwrap_or(Err(DataError::Internal))
     }
@@ -83,6 +88,7 @@ impl Engine {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, DataError> + Send + 'static,
     {
+        self.shared.jobs.fetch_add(1, Ordering::Relaxed);
         let answer = self.shared.readers.submit(job)?;
         answer.await.unwrap_or(Err(DataError::Internal))
     }
@@ -97,6 +103,7 @@ impl Engine {
         _pass: &impl Pass,
         job: impl FnOnce(&Connection) -> Result<T, DataError>,
     ) -> Result<T, DataError> {
+        self.shared.jobs.fetch_add(1, Ordering::Relaxed);
         self.shared.readers.run_here(job)
     }
 
@@ -122,6 +129,12 @@ impl Engine {
     #[must_use]
     pub fn reads_in_flight(&self) -> usize {
         self.shared.readers.in_flight()
+    }
+
+    /// Reads and writes that were asked for since the start, turned away or not, for metrics.
+    #[must_use]
+    pub fn jobs(&self) -> u64 {
+        self.shared.jobs.load(Ordering::Relaxed)
     }
 
     /// Takes no more work, finishes what was taken, and joins the threads. Later uses get [`DataError::Internal`].

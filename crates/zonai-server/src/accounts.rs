@@ -9,10 +9,10 @@ use std::sync::Arc;
 use http::{HeaderMap, header};
 use rusqlite::Connection;
 use zonai_auth::{
-    Auth, AuthAsk, AuthError, AuthGate, AuthSettings, Hasher, MailTransport, Password, TableSetup, Templates,
+    Auth, AuthAction, AuthAsk, AuthError, AuthGate, AuthSettings, Hasher, MailTransport, Password, TableSetup, Templates,
     parse_bearer,
 };
-use zonai_data::{Caller, DataError, HashPassword, User};
+use zonai_data::{AccountAction, Caller, DataError, Database, HashPassword, User};
 use zonai_limit::{Admitted, Client};
 
 use crate::settings::{AuthMethod, Settings};
@@ -94,11 +94,19 @@ impl HashPassword for PasswordColumns {
     }
 }
 
-/// Every account may sign up, sign in and reset its password, unless a rule says otherwise.
-pub(crate) struct OpenToAll;
+/// The project's rules on accounts, asked in the transaction of the account; allowed where none is written.
+pub(crate) struct AskRules(pub(crate) Database);
 
-impl AuthGate for OpenToAll {
-    fn allows(&self, _connection: &Connection, _ask: &AuthAsk<'_>) -> Result<bool, AuthError> {
-        Ok(true)
+impl AuthGate for AskRules {
+    fn allows(&self, connection: &Connection, ask: &AuthAsk<'_>) -> Result<bool, AuthError> {
+        let action = match ask.action {
+            AuthAction::SignUp => AccountAction::SignUp,
+            AuthAction::SignIn => AccountAction::SignIn,
+            AuthAction::PasswordReset => AccountAction::PasswordReset,
+        };
+        let caller = ask.caller.map_or(Caller::Anonymous, as_data);
+        self.0
+            .account_allows(connection, ask.table, action, ask.row, &caller)
+            .map_err(|_logged| AuthError::Internal)
     }
 }

@@ -4,6 +4,7 @@
 
 mod admin;
 mod auth;
+mod custom;
 mod data;
 pub(crate) mod health;
 mod rate_limit;
@@ -22,9 +23,7 @@ pub(crate) async fn answer(passed: Passed<'_>, to: To) -> Answer {
         To::Auth(route, _table) => auth::answer(passed, route).await,
         To::Admin(route) => admin::answer(passed, route).await,
         To::Stream(data, _table) => stream::answer(passed, data).await,
-        To::Custom { .. } => {
-            errors::answer(&Fault::NotFound)
-        }
+        To::Custom { .. } => custom::answer(passed).await,
     }
 }
 

@@ -31,4 +31,5 @@ mod way;
 
 pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, TableHooks};
 pub use listen::ListenError;
+pub use project::operations::operation_names;
 pub use server::{Additions, Running, StartError};

@@ -3,7 +3,10 @@
 //! Must never fail at the first fault: all of them are listed.
 
 pub(crate) mod crons;
+pub(crate) mod operations;
+mod place;
 pub(crate) mod rules;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::path::Path;

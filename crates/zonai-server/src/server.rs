@@ -99,6 +99,12 @@ impl Running {
         explain::explain(&self.state.gate, &self.state.clock, request).await
     }
 
+    /// How often rules were asked, and how many reads and writes there were, since the start: as `/metrics` shows it.
+    #[must_use]
+    pub fn work_done(&self) -> (u64, u64) {
+        (self.state.data.rules_asked(), self.state.data.engine().jobs())
+    }
+
     /// Reads the policy folder again, as the watcher does by itself.
     pub fn reload(&self) -> bool {
         self.state.policies.reload(&self.state.gate.limiter, &self.state.store) != Reload::Kept

@@ -45,7 +45,8 @@ impl Files {
         };
         files.configured_tables(draft, &schema);
         files.schema_passes = files.faults.is_empty();
-        let known = known(&schema, &draft.app.tables);
+        let operations = zonai_server::operation_names(&draft.paths.operations, &schema);
+        let known = known(&schema, &draft.app.tables, operations);
         let tables = policy_tables(&known);
         files.policies(draft, code, known, &tables);
         files.tables = Some(tables);
@@ -132,13 +133,17 @@ impl Files {
 }
 
 /// The tables of a schema, as the limiter knows them.
-fn known(schema: &Schema, settings: &BTreeMap<String, TableSettings>) -> Known {
+fn known(
+    schema: &Schema,
+    settings: &BTreeMap<String, TableSettings>,
+    mut operations: BTreeMap<String, Vec<String>>,
+) -> Known {
     let tables = schema.tables().map(|table| KnownTable {
         name: table.name.clone(),
         auth: settings
             .get(&table.name)
             .is_some_and(|table| table.admin || !table.auth.is_empty()),
-        custom: CustomNames::Registered(Vec::new()),
+        custom: CustomNames::Registered(operations.remove(&table.name).unwrap_or_default()),
     });
     Known {
         tables: tables.collect(),

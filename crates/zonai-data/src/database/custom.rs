@@ -112,6 +112,7 @@ impl Database {
         caller: &Caller,
     ) -> Result<bool, DataError> {
         let table = self.inner.schema.table(table).ok_or(DataError::NotFound)?;
+        self.inner.asked();
         let rule = match self.inner.rights.load().account(table, action, caller) {
             Verdict::Allow => return Ok(true),
             Verdict::Deny | Verdict::Change { .. } => return Ok(false),

@@ -182,6 +182,7 @@ fn expand(
     let rights = inner.rights.load();
     let reads = std::cell::RefCell::new(other_tables);
     let verdict = |table: &Table| {
+        inner.asked();
         let verdict = rights.verdict(table, Action::View, caller);
         if let crate::Verdict::Rows(rule) = &verdict {
             reads.borrow_mut().extend(rule.reads.iter().cloned());

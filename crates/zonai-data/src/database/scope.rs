@@ -35,6 +35,7 @@ impl Scope {
             .schema
             .table(payload.table()?)
             .ok_or(DataError::NotFound)?;
+        inner.asked();
         let rights = inner.rights.load();
         Self::of(table, &***rights, rights.verdict(table, action, caller))
     }
@@ -53,6 +54,7 @@ impl Scope {
             .schema
             .table(payload.table()?)
             .ok_or(DataError::NotFound)?;
+        inner.asked();
         let rights = inner.rights.load();
         Self::of(table, &***rights, rights.custom(table, operation, caller))?.to_write()
     }

@@ -61,6 +61,8 @@ fn metrics(state: &State) -> Answer {
         ("stream_questions", "Different live queries", number(state.live.questions())),
         ("writes_waiting", "Writes that wait", number(engine.writes_waiting())),
         ("reads_in_flight", "Reads in flight", number(engine.reads_in_flight())),
+        ("sql_jobs", "Reads and writes that were asked for since the start", engine.jobs()),
+        ("rules_asked", "How often rules were asked since the start", state.data.rules_asked()),
         ("policy_version", "Which policies are in force", state.policies.status().version),
     ];
     let mut answer = Response::new(Reply::whole(state.telemetry.text(&gauges).into()));

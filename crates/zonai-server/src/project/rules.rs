@@ -2,78 +2,100 @@
 //!
 //! Reads texts with their places; what a rule means is the business of `zonai-data`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use zonai_data::{RuleText, TrueFalse};
-use zonai_policy::{Diagnostic, Faults, Source, nearest, yaml};
+use zonai_data::{AccountAction, Action, Operations, RuleKey, RuleText, Rules, Schema, Table};
+use zonai_policy::yaml::{Entry, Map};
+use zonai_policy::{Diagnostic, Faults};
 
-use super::{shown, yaml_files};
+use super::{place, tables};
 
-/// The rules on rows; rules on accounts and custom operations have keys of their own.
-const KEYS: [&str; 6] = ["view", "list", "count", "create", "update", "delete"];
-
-/// Reads every rules file of a folder.
+/// Reads every rules file of a folder. `operations` are those that `custom` may name.
 ///
 /// # Errors
 /// With every fault of every file.
-pub(crate) fn read(folder: &Path, project: &Path, tables: &[&str]) -> Result<TrueFalse, Vec<Diagnostic>> {
-    let mut faults = Vec::new();
-    let mut files = BTreeMap::new();
-    for path in yaml_files(folder, &shown(folder, project), &mut faults) {
-        match Source::read(&path, &shown(&path, project)) {
-            Err(fault) => faults.push(fault),
-            Ok(source) => {
-                let mut found = Faults::new(&source);
-                if let Some((table, rules)) = read_file(&path, tables, &mut found) {
-                    files.insert(table, rules);
-                }
-                faults.extend(found.into_list());
-            }
-        }
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    TrueFalse::new(&files).map_err(|error| vec![Diagnostic::whole_file(&shown(folder, project), error.to_string())])
+pub(crate) fn read(
+    folder: &Path,
+    project: &Path,
+    schema: &Schema,
+    operations: &Operations,
+) -> Result<Rules, Vec<Diagnostic>> {
+    let mut rules = Rules::default();
+    let faults = tables::read(folder, project, schema, |table, map, faults| {
+        File { schema, table, operations, rules: &mut rules, faults }.read(map);
+    });
+    if faults.is_empty() { Ok(rules) } else { Err(faults) }
 }
 
-fn read_file(
-    path: &Path,
-    tables: &[&str],
-    faults: &mut Faults<'_>,
-) -> Option<(String, BTreeMap<String, RuleText>)> {
-    let table = path.file_stem()?.to_str()?.to_owned();
-    if !tables.contains(&table.as_str()) {
-        let fault = Diagnostic::whole_file(faults.source().path(), format!("there is no table `{table}`"));
-        faults.push(match nearest(&table, tables.iter().copied()) {
-            Some(near) => fault.with_help(format!("did you mean `{near}`?")),
-            None => fault,
-        });
-        return None;
-    }
-    let node = yaml::parse(faults)?;
-    if node.is_null() {
-        return Some((table, BTreeMap::new()));
-    }
-    let map = node.expect_map("rules", faults)?;
-    let known: Vec<&str> = std::iter::once("table").chain(KEYS).collect();
-    map.check_keys(&known, faults);
-    if let Some(named) = map.get("table")
-        && let Some(name) = named.value.expect_str("the table's name", faults)
-        && name != table
-    {
-        faults.at(named.value.span, format!("the file is named after `{table}`, so `table` must be that or left out"));
-    }
-    let mut rules = BTreeMap::new();
-    for key in KEYS {
-        let Some(entry) = map.get(key) else { continue };
-        match entry.value.as_bool() {
-            Some(allowed) => {
-                rules.insert(key.to_owned(), RuleText::Fixed(allowed));
+struct File<'a, 's> {
+    schema: &'a Schema,
+    table: &'a Table,
+    operations: &'a Operations,
+    rules: &'a mut Rules,
+    faults: &'a mut Faults<'s>,
+}
+
+impl File<'_, '_> {
+    fn read(&mut self, map: &Map) {
+        for entry in &map.entries {
+            let key = entry.key.as_str();
+            let action = Action::ALL.into_iter().find(|action| action.key() == key);
+            let account = AccountAction::ALL.into_iter().find(|action| action.key() == key);
+            match (key, action, account) {
+                (_, Some(action), _) => self.rule(entry, RuleKey::Action(action)),
+                (_, _, Some(account)) => self.account(entry, account),
+                ("custom", ..) => self.custom(entry),
+                ("filter", ..) => {
+                    if let Some(filter) = entry.value.expect_bool("`filter`", self.faults) {
+                        self.rules.set_filter(self.table, filter);
+                    }
+                }
+                ("table", ..) => {}
+                _ => {
+                    let actions = Action::ALL.into_iter().map(Action::key);
+                    let accounts = AccountAction::ALL.into_iter().map(AccountAction::key);
+                    let known = actions.chain(accounts).chain(["custom", "filter", "table"]);
+                    self.faults.unknown(entry.key_span, "key", key, known);
+                }
             }
-            None => faults.at(entry.value.span, format!("`{key}` must be true or false")),
         }
     }
-    Some((table, rules))
+
+    fn account(&mut self, entry: &Entry, action: AccountAction) {
+        if !self.table.options.auth && !self.table.options.admin {
+            let message = format!("`{}` is for tables with accounts, and `{}` has none", entry.key, self.table.name);
+            let help = format!("list it under `app.tables` of zonai.yaml: `{}: {{auth: [password]}}`", self.table.name);
+            return self.faults.at_with_help(entry.key_span, message, help);
+        }
+        self.rule(entry, RuleKey::Account(action));
+    }
+
+    fn custom(&mut self, entry: &Entry) {
+        let Some(map) = entry.value.expect_map("`custom`", self.faults) else { return };
+        for entry in &map.entries {
+            if self.operations.get(&self.table.name, &entry.key).is_none() {
+                let names = self.operations.names().remove(&self.table.name).unwrap_or_default();
+                let names = names.iter().map(String::as_str);
+                self.faults.unknown(entry.key_span, "custom operation", &entry.key, names);
+                continue;
+            }
+            self.rule(entry, RuleKey::Custom(entry.key.clone()));
+        }
+    }
+
+    fn rule(&mut self, entry: &Entry, key: RuleKey) {
+        let rule = match (entry.value.as_bool(), entry.value.as_str()) {
+            (Some(allowed), _) => RuleText::Fixed(allowed),
+            (None, Some(text)) => RuleText::Expression(text.to_owned()),
+            (None, None) => {
+                let found = entry.value.describe();
+                let message = format!("`{}` must be true, false or an SQL expression, not {found}", entry.key);
+                return self.faults.at(entry.value.span, message);
+            }
+        };
+        if let Err(fault) = self.rules.add(self.schema, self.table, key, &rule) {
+            let text = entry.value.as_str().unwrap_or_default();
+            place::tell(self.faults, &entry.value, text, &fault);
+        }
+    }
 }

@@ -15,7 +15,7 @@ use zonai_limit::{Client, Counters, Internal, Limiter};
 use zonai_limit_sqlite::SqliteStore;
 
 use super::{Additions, StartError};
-use crate::accounts::{self, OpenToAll, PasswordColumns};
+use crate::accounts::{self, AskRules, PasswordColumns};
 use crate::body::Held;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
@@ -50,7 +50,9 @@ pub(super) async fn state(
     let paths = &settings.paths;
     let tables: Vec<&str> = data.schema().tables().map(|table| table.name.as_str()).collect();
     let mut faults = Vec::new();
-    match project::rules::read(&paths.rules, &paths.project, &tables) {
+    let (operations, found) = project::operations::read(&paths.operations, &paths.project, data.schema());
+    faults.extend(found);
+    match project::rules::read(&paths.rules, &paths.project, data.schema(), &operations) {
         Ok(rules) => data.set_rights(Box::new(rules)),
         Err(found) => faults.extend(found),
     }
@@ -62,7 +64,8 @@ pub(super) async fn state(
         let fault = Diagnostic::whole_file("hooks", format!("there is no table `{name}`"));
         faults.push(fault.with_nearest(name, tables.iter().copied()));
     }
-    let known = project::known(tables.into_iter(), &settings.app.tables, &Default::default());
+    let known = project::known(tables.into_iter(), &settings.app.tables, &operations.names());
+    data.set_operations(operations);
     let policies = Policies::new(
         paths.rate_limit.clone(),
         &paths.project,
@@ -151,7 +154,7 @@ async fn accounts(
         internal,
         clock: clock.clone(),
         hasher,
-        gate: Arc::new(OpenToAll),
+        gate: Arc::new(AskRules(data.clone())),
     };
     let told = accounts::settings(settings).map_err(|error| StartError::Data(error.to_string()))?;
     Auth::start(parts, data.schema(), &settings.secrets, told)

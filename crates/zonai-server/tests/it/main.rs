@@ -7,6 +7,7 @@ mod closing;
 mod chaos;
 mod concurrency;
 mod counting;
+mod operations;
 mod proxies;
 mod refusal;
 mod stop;

@@ -1,0 +1,105 @@
+//! Operations files: `lib/src/operations/<table>.yaml`, changes of rows under a name.
+//!
+//! Reads texts with their places; what an expression may hold is the business of `zonai-data`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use zonai_data::{Operation, Operations, Schema, Table};
+use zonai_policy::yaml::{Entry, Map, Node};
+use zonai_policy::{Diagnostic, Faults};
+
+use super::{place, tables};
+
+/// The longest name of an operation, in bytes.
+const MAX_NAME: usize = 64;
+
+/// Reads every operations file of a folder, and every fault of every file. An operation with a fault has its name all the
+/// same, so that a rule or a policy that names it is not called wrong.
+pub(crate) fn read(folder: &Path, project: &Path, schema: &Schema) -> (Operations, Vec<Diagnostic>) {
+    let mut operations = Operations::default();
+    let faults = tables::read(folder, project, schema, |table, map, faults| {
+        map.check_keys(&["table", "custom"], faults);
+        let custom = map.get("custom").filter(|custom| !custom.value.is_null());
+        let Some(named) = custom.and_then(|custom| custom.value.expect_map("`custom`", faults)) else { return };
+        if table.is_view {
+            let message = format!("`{}` is a view and can only be read", table.name);
+            faults.push(Diagnostic::whole_file(faults.source().path(), message));
+            return;
+        }
+        for entry in &named.entries {
+            if let Some(operation) = read_operation(schema, table, entry, faults) {
+                operations.add(table, &entry.key, operation);
+            }
+        }
+    });
+    (operations, faults)
+}
+
+/// The names of the operations of each table, for whoever needs only those; what is wrong with a file is left out.
+#[must_use]
+pub fn operation_names(folder: &Path, schema: &Schema) -> BTreeMap<String, Vec<String>> {
+    let mut names = BTreeMap::new();
+    let _faults = tables::read(folder, folder, schema, |table, map, _| {
+        let custom = map.get("custom").and_then(|custom| custom.value.as_map());
+        let found = custom.into_iter().flat_map(|named| &named.entries).map(|entry| entry.key.clone());
+        names.insert(table.name.clone(), found.filter(|name| is_name(name)).collect());
+    });
+    names
+}
+
+/// A name stands in paths and, behind a `:`, in the counters' table.
+fn is_name(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.len() <= MAX_NAME && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(inner)
+}
+
+fn read_operation(schema: &Schema, table: &Table, entry: &Entry, faults: &mut Faults<'_>) -> Option<Operation> {
+    if !is_name(&entry.key) {
+        let message = "the name of an operation is letters, digits, `_` and `-`, with a letter first, at most 64";
+        faults.at(entry.key_span, message);
+        return None;
+    }
+    let mut operation = Operation::default();
+    let Some(map) = entry.value.expect_map("an operation", faults) else { return Some(operation) };
+    map.check_keys(&["set", "where"], faults);
+    if let Some(narrow) = map.get("where")
+        && let Some(text) = tables::expression(&narrow.value, "`where`", faults)
+        && let Err(fault) = operation.narrow(schema, table, text)
+    {
+        place::tell(faults, &narrow.value, text, &fault);
+    }
+    match map.get("set").map(|set| set.value.expect_map("`set`", faults)) {
+        Some(Some(columns)) if !columns.entries.is_empty() => set(schema, table, columns, &mut operation, faults),
+        Some(None) => {}
+        _ => faults.at(entry.key_span, "an operation needs `set`, with at least one column"),
+    }
+    Some(operation)
+}
+
+fn set(schema: &Schema, table: &Table, columns: &Map, operation: &mut Operation, faults: &mut Faults<'_>) {
+    for entry in &columns.entries {
+        let column = match Operation::settable(table, &entry.key) {
+            Ok(column) => column,
+            Err(fault) => {
+                match &fault.nearest {
+                    Some(near) => {
+                        faults.at_with_help(entry.key_span, fault.message, format!("did you mean `{near}`?"));
+                    }
+                    None => faults.at(entry.key_span, fault.message),
+                }
+                continue;
+            }
+        };
+        let text = if entry.value.is_null() { Some("NULL") } else { text_of(&entry.value, &entry.key, faults) };
+        if let Some(text) = text
+            && let Err(fault) = operation.set(schema, table, column, text)
+        {
+            place::tell(faults, &entry.value, text, &fault);
+        }
+    }
+}
+
+fn text_of<'n>(node: &'n Node, column: &str, faults: &mut Faults<'_>) -> Option<&'n str> {
+    tables::expression(node, &format!("the new value of `{column}`"), faults)
+}
