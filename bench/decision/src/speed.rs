@@ -12,11 +12,11 @@ use governor::{Quota, RateLimiter};
 use serde_json::{Value, json};
 use zonai_clock::Clock;
 use zonai_limit::{
-    Ask, Bucket, Client, Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter, Mode,
-    Operation, Origin, Outcome, Registration, TableLimits, Verdict,
+    Ask, Bucket, Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter, Mode, Operation,
+    Origin, Outcome, Registration, TableLimits, Verdict,
 };
 
-use crate::workload::{NOW, addresses, charge, order, v4};
+use crate::workload::{NOW, address, charge, order, v4};
 
 const KEYS: usize = 100_000;
 /// The best of some rounds is taken: what else runs shows less.
@@ -43,44 +43,28 @@ fn best_of<const N: usize>(mut rounds: [&mut dyn FnMut(); N]) -> [f64; N] {
     best.map(|best| (best * 10.0).round() / 10.0)
 }
 
-struct Workload {
-    clients: Vec<Client>,
-    ips: Vec<IpAddr>,
-    order: Vec<u32>,
-}
-
-impl Workload {
-    fn new() -> Self {
-        let addresses = addresses(KEYS);
-        Self {
-            clients: addresses.iter().map(|&address| v4(address)).collect(),
-            ips: addresses
-                .iter()
-                .map(|&address| Ipv4Addr::from_bits(address).into())
-                .collect(),
-            order: order(KEYS, DECISIONS),
-        }
-    }
+fn ip(index: u32) -> IpAddr {
+    Ipv4Addr::from_bits(address(index)).into()
 }
 
 pub fn measure() -> Value {
-    let work = Workload::new();
+    let order = order(KEYS, DECISIONS);
     let counters = Counters::new(1_000_000);
-    fill(&counters, &work);
+    fill(&counters);
     let governor = RateLimiter::keyed(quota());
     let still = RateLimiter::dashmap_with_clock(quota(), FakeRelativeClock::default());
     let half = DECISIONS / 2;
-    let (first, second) = work.order.split_at(half);
+    let (first, second) = order.split_at(half);
     let halves = [first, second];
     let ours = |order: &[u32], max: u32| {
         let charges = [charge(max)];
         for &index in order {
-            black_box(counters.decide(NOW, work.clients[index as usize], &charges, false));
+            black_box(counters.decide(NOW, v4(address(index)), &charges, false));
         }
     };
     let theirs = |order: &[u32]| {
         for &index in order {
-            let _ = black_box(governor.check_key(&work.ips[index as usize]));
+            let _ = black_box(governor.check_key(&ip(index)));
         }
     };
     let hot_order = vec![0; DECISIONS];
@@ -93,20 +77,31 @@ pub fn measure() -> Value {
         two_threads,
         governor_two,
     ] = best_of([
-        &mut || ours(&work.order, PLENTY),
-        &mut || theirs(&work.order),
+        &mut || ours(&order, PLENTY),
+        &mut || theirs(&order),
         &mut || {
-            for &index in &work.order {
-                let _ = black_box(still.check_key(&work.ips[index as usize]));
+            for &index in &order {
+                let _ = black_box(still.check_key(&ip(index)));
             }
         },
         &mut || in_two(|thread| ours(halves[thread], PLENTY)),
         &mut || in_two(|thread| theirs(halves[thread])),
     ]);
-    let zonai_refusing = best(|| ours(&work.order, 1));
+    // What two workers of a server do: a connection stays with one, and so do most clients.
+    let apart = [0, 1].map(|thread| -> Vec<u32> {
+        order
+            .iter()
+            .map(|&index| index / 2 + thread * (KEYS as u32 / 2))
+            .collect()
+    });
+    let [two_apart, one_apart] = best_of([
+        &mut || in_two(|thread| ours(&apart[thread][..half], PLENTY)),
+        &mut || ours(&apart[0], PLENTY),
+    ]);
+    let zonai_refusing = best(|| ours(&order, 1));
     let limiter = limiter();
-    let zonai_check_hot = check(&limiter, &work.clients[..1], &work.order);
-    let zonai_check = check(&limiter, &work.clients, &work.order);
+    let zonai_check_hot = check(&limiter, &hot_order);
+    let zonai_check = check(&limiter, &order);
     let clock = Clock::system();
     let clock_ns = best(|| {
         for _ in 0..DECISIONS {
@@ -119,6 +114,8 @@ pub fn measure() -> Value {
         "zonai_100k_ns": zonai_100k,
         "zonai_100k_refusing_ns": zonai_refusing,
         "zonai_two_threads_ns": two_threads,
+        "zonai_two_threads_own_clients_ns": two_apart,
+        "zonai_one_thread_half_the_clients_ns": one_apart,
         "zonai_limiter_check_hot_ns": zonai_check_hot,
         "zonai_limiter_check_100k_ns": zonai_check,
         "zonai_clock_read_ns": clock_ns,
@@ -133,8 +130,8 @@ pub fn measure() -> Value {
     })
 }
 
-fn fill(counters: &Counters, work: &Workload) {
-    for &client in &work.clients {
+fn fill(counters: &Counters) {
+    for client in (0..KEYS as u32).map(|index| v4(address(index))) {
         let outcome = counters.decide(NOW, client, &[charge(PLENTY)], false);
         assert!(matches!(outcome, Outcome::Admitted { .. }));
     }
@@ -181,13 +178,12 @@ fn limiter() -> Limiter {
         .0
 }
 
-fn check(limiter: &Limiter, clients: &[Client], order: &[u32]) -> f64 {
+fn check(limiter: &Limiter, order: &[u32]) -> f64 {
     let bucket = Bucket::Table(limiter.table("items").expect("the table"));
     let ask = Ask::new(bucket, &[Operation::Get]);
     best(|| {
         for &index in order {
-            let client = clients[index as usize % clients.len()];
-            let verdict = limiter.check_now(NOW, client, &ask);
+            let verdict = limiter.check_now(NOW, v4(address(index)), &ask);
             assert!(matches!(black_box(verdict), Some(Verdict::Admitted(_))));
         }
     })
@@ -201,9 +197,9 @@ fn quota() -> Quota {
 pub fn once(decisions: usize) -> ExitCode {
     let counters = Counters::new(1_000);
     let charges = [charge(PLENTY)];
-    let clients: Vec<Client> = addresses(64).into_iter().map(v4).collect();
     for decision in 0..decisions {
-        black_box(counters.decide(NOW, clients[decision % clients.len()], &charges, false));
+        let client = v4(address(decision as u32 % 64));
+        black_box(counters.decide(NOW, client, &charges, false));
     }
     ExitCode::SUCCESS
 }

@@ -37,12 +37,11 @@ impl Numbers {
     }
 }
 
-/// `count` distinct addresses from all over, in no order.
-pub fn addresses(count: usize) -> Vec<u32> {
+/// The address of a number: from all over, in no order, each of another number. Computed, so that looking it up costs
+/// no memory that the counters would need.
+pub const fn address(number: u32) -> u32 {
     // An odd multiplier makes a permutation of the 32-bit numbers.
-    (0..count as u32)
-        .map(|number| number.wrapping_mul(2_654_435_761).wrapping_add(0x0500_0000))
-        .collect()
+    number.wrapping_mul(2_654_435_761).wrapping_add(0x0500_0000)
 }
 
 /// `length` choices among `count` things.

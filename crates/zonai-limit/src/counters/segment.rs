@@ -64,11 +64,21 @@ impl<K: Key> Segment<K> {
             bits: self.bits,
             ..Self::new()
         };
-        other.table.reserve(self.table.len() / 2, hasher);
-        for entry in self.table.extract_if(|entry| moves(hasher(entry))) {
-            other.dirty += u32::from(entry.is_dirty());
-            other.table.insert_unique(hasher(&entry), entry, hasher);
+        // Both as large as this one was, though half would do: it would soon be outgrown, and leave a hole in the
+        // heap. Both new, as a table out of which much was taken is full of marks of what was there.
+        let room = full(&self.table);
+        let old = std::mem::replace(&mut self.table, HashTable::with_capacity(room));
+        other.table.reserve(room, hasher);
+        for entry in old {
+            let hash = hasher(&entry);
+            if moves(hash) {
+                other.dirty += u32::from(entry.is_dirty());
+                other.table.insert_unique(hash, entry, hasher);
+            } else {
+                self.table.insert_unique(hash, entry, hasher);
+            }
         }
+        (self.hand, self.sweep) = (0, 0);
         self.dirty = self.dirty.saturating_sub(other.dirty);
         other
     }
@@ -88,7 +98,21 @@ impl<K: Key> Segment<K> {
     }
 
     pub(crate) fn insert(&mut self, hash: u64, entry: Entry<K>, hasher: impl Fn(&Entry<K>) -> u64) {
+        self.clear_marks(&hasher);
         self.table.insert_unique(hash, entry, hasher);
+    }
+
+    /// A table in which counters come and go fills with marks of those that went, and would double for them. Where they
+    /// take an eighth of it, it is made anew in the same size.
+    fn clear_marks(&mut self, hasher: &impl Fn(&Entry<K>) -> u64) {
+        let (used, room) = (self.table.len(), full(&self.table));
+        if used == self.table.capacity() && used + room / 8 <= room && room >= SMALL {
+            let old = std::mem::replace(&mut self.table, HashTable::with_capacity(room));
+            for entry in old {
+                self.table.insert_unique(hasher(&entry), entry, hasher);
+            }
+            (self.hand, self.sweep) = (0, 0);
+        }
     }
 
     /// Notes that one more counter is dirty.
@@ -148,10 +172,13 @@ impl<K: Key> Segment<K> {
         reclaimed
     }
 
-    /// Gives memory back once seven in eight places are empty.
+    /// Gives memory back once seven in eight places are empty, and all of it once all are.
     pub(crate) fn shrink(&mut self, hasher: impl Fn(&Entry<K>) -> u64) {
         let (used, room) = (self.table.len(), self.table.capacity());
-        if room >= SMALL && used * 8 < room {
+        if used == 0 {
+            self.table = HashTable::new();
+            (self.hand, self.sweep) = (0, 0);
+        } else if room >= SMALL && used * 8 < room {
             self.table.shrink_to(used * 2, hasher);
             (self.hand, self.sweep) = (0, 0);
         }
@@ -195,6 +222,11 @@ impl<K: Key> Segment<K> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry<K>> {
         self.table.iter()
     }
+}
+
+/// How many counters a table of this size can hold: seven of eight places.
+fn full<T>(table: &HashTable<T>) -> usize {
+    table.num_buckets() / 8 * 7
 }
 
 /// A counter counts for nothing any more once its window, at its present length, has closed. A place that was given

@@ -1,16 +1,16 @@
 //! The segments of one shard: one while there are few counters, more as they grow, each split in two when it is full.
 //!
 //! (Extendible hashing.) A shard whose counters are few is then one table, whose head lies beside the lock; and one
-//! that holds a million never has to move more than some thousand of them at once.
+//! that holds a million never has to move more than two thousand of them at once.
 
 use super::entry::Entry;
 use super::key::Key;
 use super::segment::Segment;
 
-/// A segment that holds this many counters is split: as many as fill a table of 8,192 places.
-const FULL: usize = if cfg!(feature = "shuttle") { 2 } else { 7_168 };
-/// At most 2^9 segments; beyond 3.6 million counters in one shard the segments grow.
-const MOST_BITS: u8 = 9;
+/// A segment that holds this many counters is split: as many as fill a table of 2,048 places, or 50 KB.
+const FULL: usize = if cfg!(feature = "shuttle") { 2 } else { 1_792 };
+/// At most 2^11 segments; beyond 3.6 million counters in one shard the segments grow.
+const MOST_BITS: u8 = 11;
 /// The bits of the hash that choose the segment; hashbrown uses the lowest and the seven highest.
 const SHIFT: u32 = 40;
 
@@ -123,7 +123,7 @@ mod tests {
             }
         }
         if !cfg!(feature = "shuttle") {
-            assert!((6..20).contains(&segments.count()), "{}", segments.count());
+            assert!((23..80).contains(&segments.count()), "{}", segments.count());
         }
         for key in 0..total {
             assert_eq!(

@@ -64,3 +64,19 @@ fn counters_of_a_slot_that_is_not_limited_any_more_go() {
     }
     assert!(counters.is_empty());
 }
+
+/// What counters that came and went leave behind in the tables is bounded too.
+#[test]
+fn many_generations_of_clients_leave_nothing() {
+    let counters = Counters::new(2_000);
+    let charges = [charge(0, 5, 1_000)];
+    for generation in 0..200_u64 {
+        let now = START.plus(generation * 1_000);
+        for number in 0..500 {
+            let client = v4(generation as u32 * 500 + number);
+            assert!(admits(counters.decide(now, client, &charges, false)));
+        }
+        assert!(counters.len() <= 2_000);
+    }
+    assert_eq!(counters.crowded(), 0);
+}
