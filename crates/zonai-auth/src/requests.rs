@@ -149,6 +149,16 @@ impl MailTo {
 }
 
 impl Authenticate {
+    /// The auth table that is meant.
+    #[must_use]
+    pub fn table(&self) -> &str {
+        match self {
+            Self::SignIn(request) => &request.table,
+            Self::SignUp(request) => &request.table,
+            Self::SendOtp(to) | Self::SendMagicLink(to) => &to.table,
+        }
+    }
+
     /// Reads the body of `POST /auth`.
     ///
     /// # Errors

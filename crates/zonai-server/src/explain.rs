@@ -128,7 +128,7 @@ pub(crate) async fn explain(gate: &Gate, clock: &Clock, request: &Explain) -> Re
         return Ok(json!({"client": client, "limited": false, "outcome": "admit", "why": "/health is never limited"}));
     }
     let target = match target::source(&route) {
-        Source::Nothing => Target::of(gate, &route, None),
+        Source::Nothing | Source::BodyLater => Target::of(gate, &route, None),
         Source::Query => match (&request.body, scan_query(query)) {
             (Some(body), _) => Target::of(gate, &route, Some(&scanned(body, Want::Table))),
             (None, QueryBody::Scanned(scanner)) => Target::of(gate, &route, Some(&scanner)),

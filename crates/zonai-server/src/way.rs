@@ -80,7 +80,8 @@ async fn walk(
     // Not of health checks, which all come from one address.
     state.self_check.note(&found, peer);
     match target::source(&route) {
-        Source::Body(want) => with_body(state, found, &route, want, &parts, incoming, in_flight).await,
+        Source::Body(want) => with_body(state, found, &route, Some(want), &parts, incoming, in_flight).await,
+        Source::BodyLater => with_body(state, found, &route, None, &parts, incoming, in_flight).await,
         Source::Query => {
             let answer = with_query(state, found, &route, &parts).await;
             leftover::settle(state, in_flight, answer, incoming)
@@ -132,16 +133,19 @@ async fn with_body(
     state: &Arc<State>,
     found: Found,
     route: &Route<'_>,
-    want: Want,
+    want: Option<Want>,
     parts: &Parts,
     incoming: Incoming,
     in_flight: &InFlight,
 ) -> Answer {
     let mut reader = Reader::new(incoming, &state.bodies, found.client, &state.bounds);
-    let mut scanner = Scanner::new(want);
-    let cut = scan(&mut reader, &mut scanner).await.err();
+    let mut scanner = want.map(Scanner::new);
+    let cut = match &mut scanner {
+        Some(scanner) => scan(&mut reader, scanner).await.err(),
+        None => None,
+    };
     let target = match cut {
-        None => Target::of(&state.gate, route, Some(&scanner)),
+        None => Target::of(&state.gate, route, scanner.as_ref()),
         // What was cut off before it named its bucket is counted all the same.
         Some(_) => Target::nowhere(Nowhere::Payload),
     };

@@ -2,7 +2,7 @@
 
 use http::HeaderValue;
 use serde_json::{Value, json};
-use zonai_auth::requests::{Authenticate, Confirm, MailTo, SignIn, SignUp};
+use zonai_auth::requests::{Authenticate, Body, Confirm, MailTo, SignIn, SignUp};
 use zonai_auth::{Address, AuthError, MailKind, Session};
 use zonai_data::Payload;
 use zonai_limit::NotTaken;
@@ -53,11 +53,19 @@ enum Done {
 async fn work(passed: &Passed<'_>, route: Route, payload: &Payload) -> Result<Done, Failed> {
     let auth = &passed.state.auth;
     let (pass, body) = (&passed.admitted, payload.members());
+    takes_type(route, body)?;
     match route {
         Route::SignUp => sign_up(passed, SignUp::parse(body)?).await,
         Route::SignIn => sign_in(passed, SignIn::parse(body)?).await,
         Route::Authenticate => authenticate(passed, Authenticate::parse(body)?).await,
-        Route::Admin => authenticate(passed, Authenticate::parse_admin(body, auth.admin_table()?)?).await,
+        Route::Admin => {
+            let request = Authenticate::parse_admin(body, auth.admin_table()?)?;
+            // Other tables have routes of their own, which count elsewhere: no second budget for one secret.
+            if !auth.is_admin_table(request.table()) {
+                return Err(AuthError::NotFound("Not found".to_owned()).into());
+            }
+            authenticate(passed, request).await
+        }
         Route::Confirm => {
             let session = auth.confirm(pass, passed.found.client, Confirm::parse(body)?).await?;
             tell(passed, AccountEvent::SignIn, session.as_ref()).await;
@@ -84,6 +92,18 @@ async fn work(passed: &Passed<'_>, route: Route, payload: &Payload) -> Result<Do
             log_out(passed, &caller).await;
             Ok(Done::Nothing)
         }
+    }
+}
+
+/// A `type` for admins has been counted among admins; where the route takes no `type`, going on would give the secrets
+/// of a table without admins a second budget.
+fn takes_type(route: Route, body: &Body) -> Result<(), AuthError> {
+    let without = matches!(route, Route::SignUp | Route::SignIn | Route::ResetPassword | Route::VerifyEmail);
+    match body.get("type") {
+        Some(Value::String(kind)) if without && kind.starts_with("admin") => {
+            Err(AuthError::BadRequest("`type` is for POST /auth and POST /auth/admin".to_owned()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -63,6 +63,8 @@ pub(crate) enum Source {
     Query,
     /// The body.
     Body(Want),
+    /// In the body, but the route alone decides: it is read once the request is admitted.
+    BodyLater,
     /// The route alone decides.
     Nothing,
 }
@@ -71,7 +73,8 @@ pub(crate) const fn source(route: &Route<'_>) -> Source {
     match route {
         Route::Data(Data::Get | Data::List | Data::Count) | Route::Stream(_) => Source::Query,
         Route::Data(_) | Route::Custom { .. } => Source::Body(Want::Table),
-        Route::Auth(Auth::Refresh | Auth::Logout | Auth::LogoutAll | Auth::Admin) => Source::Nothing,
+        Route::Auth(Auth::Refresh | Auth::Logout | Auth::LogoutAll) => Source::Nothing,
+        Route::Auth(Auth::Admin) => Source::BodyLater,
         Route::Auth(Auth::ResetPassword | Auth::VerifyEmail | Auth::SignIn | Auth::SignUp | Auth::Authenticate | Auth::Confirm) => {
             Source::Body(Want::TableAndType)
         }
