@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use zonai_auth::{MailKind, MailTls, Secret};
 
-use crate::smtp::{Arrived, Mood};
+use zonai_test::{Arrived, Mood};
 use crate::world::{GOOD, Plan, World};
 
 async fn one_mail(plan: Plan) -> (World, Arrived) {

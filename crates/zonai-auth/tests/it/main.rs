@@ -16,6 +16,5 @@ mod requests;
 mod rotation;
 mod rules;
 mod sessions;
-mod smtp;
 mod timing;
 mod world;

@@ -18,7 +18,7 @@ use zonai_clock::{Clock, Hand};
 use zonai_data::{Engine, EngineOptions, Schema, TableOptions};
 use zonai_limit::{Client, Counters, Internal, Known, Limiter};
 
-use crate::smtp::{MailServer, Mood};
+use zonai_test::{MailServer, Mood};
 
 const SCHEMA: &str = "
     CREATE TABLE users (

@@ -10,21 +10,27 @@ use tokio::task::JoinHandle;
 
 /// One mail as it arrived.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrived {
-    pub(crate) from: String,
-    pub(crate) to: Vec<String>,
-    pub(crate) signed_in: Option<String>,
-    pub(crate) data: String,
+pub struct Arrived {
+    /// The sender of the envelope.
+    pub from: String,
+    /// The recipients of the envelope.
+    pub to: Vec<String>,
+    /// What was said to sign in.
+    pub signed_in: Option<String>,
+    /// Head and body.
+    pub data: String,
 }
 
 impl Arrived {
     /// The mail with its soft line breaks and encoded characters undone.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         self.data.replace("=\r\n", "").replace("=3D", "=")
     }
 
     /// The value of a header.
-    pub(crate) fn header(&self, name: &str) -> Option<String> {
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<String> {
         let head = self.data.split("\r\n\r\n").next()?;
         let head = head.replace("\r\n ", " ");
         let prefix = format!("{name}: ");
@@ -33,7 +39,8 @@ impl Arrived {
     }
 
     /// The six digits of a code.
-    pub(crate) fn code(&self) -> String {
+    #[must_use]
+    pub fn code(&self) -> String {
         let text = self.text();
         let is_code =
             |line: &&str| line.len() == 6 && line.bytes().all(|byte| byte.is_ascii_digit());
@@ -45,7 +52,8 @@ impl Arrived {
     }
 
     /// What follows `name=` in the first link.
-    pub(crate) fn secret(&self, name: &str) -> String {
+    #[must_use]
+    pub fn secret(&self, name: &str) -> String {
         let text = self.text();
         let (_, rest) = text.split_once(&format!("{name}=")).expect("a link");
         rest.chars()
@@ -56,7 +64,7 @@ impl Arrived {
 
 /// How the server takes mails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub enum Mood {
     /// All of them.
     Kind,
     /// Not now, so many times; then all.
@@ -67,19 +75,24 @@ pub(crate) enum Mood {
 
 /// What was seen so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) mails: Vec<Arrived>,
-    pub(crate) senders_named: usize,
+pub struct Seen {
+    /// The mails that were taken.
+    pub mails: Vec<Arrived>,
+    /// How often a mail was begun.
+    pub senders_named: usize,
 }
 
-pub(crate) struct MailServer {
-    pub(crate) port: u16,
+/// A running mail server; it ends when dropped.
+pub struct MailServer {
+    /// Where it listens on 127.0.0.1.
+    pub port: u16,
     seen: watch::Receiver<Seen>,
     task: JoinHandle<()>,
 }
 
 impl MailServer {
-    pub(crate) async fn start(mood: Mood) -> Self {
+    /// Starts on a free port.
+    pub async fn start(mood: Mood) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, seen) = watch::channel(Seen::default());
@@ -95,11 +108,12 @@ impl MailServer {
     }
 
     /// Waits for the `count`th mail and gives all so far.
-    pub(crate) async fn wait(&self, count: usize) -> Vec<Arrived> {
+    pub async fn wait(&self, count: usize) -> Vec<Arrived> {
         self.wait_for(|seen| seen.mails.len() >= count).await.mails
     }
 
-    pub(crate) async fn wait_for(&self, done: impl Fn(&Seen) -> bool) -> Seen {
+    /// Waits until what was seen is enough.
+    pub async fn wait_for(&self, done: impl Fn(&Seen) -> bool) -> Seen {
         let mut seen = self.seen.clone();
         let wait = seen.wait_for(|seen| done(seen));
         tokio::time::timeout(Duration::from_secs(10), wait)
@@ -109,7 +123,9 @@ impl MailServer {
             .clone()
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    /// What was seen so far.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
         self.seen.borrow().clone()
     }
 }
