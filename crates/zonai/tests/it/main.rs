@@ -7,6 +7,7 @@
 )]
 
 mod activation;
+mod browser;
 mod check;
 mod clients;
 mod files;
