@@ -6,6 +6,7 @@
     reason = "tests"
 )]
 
+mod accounts_kill;
 mod activation;
 mod browser;
 mod check;

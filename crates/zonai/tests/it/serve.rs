@@ -12,7 +12,7 @@ use crate::run::{Folder, command};
 
 /// A server that is killed with the test.
 pub(crate) struct Served {
-    child: Child,
+    pub(crate) child: Child,
     address: String,
     log: mpsc::Receiver<String>,
     reader: Option<JoinHandle<()>>,
@@ -65,7 +65,7 @@ impl Served {
         }
     }
 
-    fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let status = std::process::Command::new("kill")
             .args([signal, &self.child.id().to_string()])
             .status()
