@@ -14,6 +14,7 @@ pub(crate) mod render;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use check::Checked;
 use fold::{Truth, fold};
 pub(crate) use names::Place;
 pub(crate) use render::Template;
@@ -161,15 +162,13 @@ fn for_admins(caller: &Caller) -> Verdict {
 impl Rule {
     fn new(schema: &Schema, table: &Table, change: bool, text: &str) -> Result<Self, ExprFault> {
         let place = if change { Place::Change } else { Place::Row };
-        let checked = check::check(schema, table, place, &parse::parse(text)?, true)?;
+        let checked = checked(schema, table, place, text, true)?;
         let (before, after) = if change {
             let (before, after) = in_change(&checked.node, &checked.reads);
             (before, Some(after))
         } else {
-            (
-                Template::all([(&checked.node, RowExpr::ROW)].into_iter(), &checked.reads),
-                None,
-            )
+            let rows = [(&checked.node, RowExpr::ROW)];
+            (Template::all(rows.into_iter(), &checked.reads), None)
         };
         if before.len().max(after.as_ref().map_or(0, Template::len)) > render::MAX_SQL {
             return Err(too_large());
@@ -240,13 +239,7 @@ impl OperationExpr {
         text: &str,
         condition: bool,
     ) -> Result<Self, ExprFault> {
-        let checked = check::check(
-            schema,
-            table,
-            Place::Operation,
-            &parse::parse(text)?,
-            condition,
-        )?;
+        let checked = checked(schema, table, Place::Operation, text, condition)?;
         let template = Template::all([(&checked.node, RowExpr::OLD)].into_iter(), &checked.reads);
         if template.len() > render::MAX_SQL {
             return Err(too_large());
@@ -256,6 +249,27 @@ impl OperationExpr {
             inputs: checked.inputs,
         })
     }
+}
+
+/// Parses and checks on a stack of its own: sqlparser's tree may be as deep as the text is long, and whoever loads rules
+/// may have little stack left. What comes out is at most as deep as a check allows.
+fn checked(
+    schema: &Schema,
+    table: &Table,
+    place: Place,
+    text: &str,
+    condition: bool,
+) -> Result<Checked, ExprFault> {
+    const STACK: usize = 32 << 20;
+    let work = || check::check(schema, table, place, &parse::parse(text)?, condition);
+    let done = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        builder.spawn_scoped(scope, work).ok()?.join().ok()
+    });
+    done.unwrap_or_else(|| {
+        let message = "the expression could not be checked: no thread for it";
+        Err(ExprFault::point(Location::new(1, 1), message))
+    })
 }
 
 fn too_large() -> ExprFault {

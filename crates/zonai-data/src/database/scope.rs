@@ -56,7 +56,7 @@ impl Scope {
             .ok_or(DataError::NotFound)?;
         inner.asked();
         let rights = inner.rights.load();
-        Self::of(table, &***rights, rights.custom(table, operation, caller))?.to_write()
+        Self::of(table, &***rights, rights.custom(table, operation, caller))?.writable()
     }
 
     fn of(table: &Arc<Table>, rights: &dyn Rights, verdict: Verdict) -> Result<Self, DataError> {
@@ -83,10 +83,10 @@ impl Scope {
         payload: &Payload,
         action: Action,
     ) -> Result<Self, DataError> {
-        Self::open(inner, caller, payload, action)?.to_write()
+        Self::open(inner, caller, payload, action)?.writable()
     }
 
-    fn to_write(self) -> Result<Self, DataError> {
+    fn writable(self) -> Result<Self, DataError> {
         if self.table.is_view {
             return Err(DataError::at(
                 "table",

@@ -1,30 +1,37 @@
 //! From sqlparser's tree to our own: an allow-list of forms, everything else is a fault.
 //!
-//! SQLite and sqlparser do not bind all operators alike, so a mixture whose reading could differ needs parentheses.
+//! Whatever is let through here can be rendered and neither fails nor grows without bound.
+
+mod level;
+mod operators;
+mod select;
 
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value as Bound;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget,
-    Query, SelectItem, SetExpr, Spanned, TableFactor, UnaryOperator, Value as SqlValue,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned, UnaryOperator,
+    Value as SqlValue,
 };
 
-use super::names::{Found, Inner, Names, Place};
-use super::node::{Node, Select, Value};
+use level::{Level, operand};
+
+use super::names::{Found, Names, Place};
+use super::node::{Node, Value};
 use super::{ExprFault, functions};
 use crate::schema::{ColumnKind, Schema, Table};
 
 /// The most parts of an expression.
 const MAX_PARTS: usize = 500;
-/// The most subqueries.
-const MAX_SELECTS: u32 = 8;
+/// How deep parts may stand in each other.
+const MAX_DEPTH: usize = 60;
 
 /// Walks one expression.
 pub(super) struct Checker<'a> {
     names: Names<'a>,
     reads: BTreeSet<String>,
     parts: usize,
+    depth: usize,
     selects: u32,
 }
 
@@ -56,6 +63,7 @@ pub(super) fn check(
         names,
         reads: BTreeSet::new(),
         parts: 0,
+        depth: 0,
         selects: 0,
     };
     let node = if condition {
@@ -110,6 +118,16 @@ impl Checker<'_> {
     /// Any expression.
     pub(super) fn node(&mut self, expr: &Expr) -> Result<Node, ExprFault> {
         self.part(expr)?;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(refused(expr, "nested too deep"));
+        }
+        let node = self.form(expr);
+        self.depth -= 1;
+        node
+    }
+
+    fn form(&mut self, expr: &Expr) -> Result<Node, ExprFault> {
         match expr {
             Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
                 self.name(expr).map(|(node, _)| node)
@@ -252,208 +270,6 @@ impl Checker<'_> {
         }
     }
 
-    fn test(&mut self, inner: &Expr, test: &'static str) -> Result<Node, ExprFault> {
-        operand(inner, Level::Sum)?;
-        Ok(Node::Test(Box::new(self.node(inner)?), test))
-    }
-
-    fn binary(
-        &mut self,
-        operator: &'static str,
-        left: &Expr,
-        right: &Expr,
-    ) -> Result<Node, ExprFault> {
-        operand(left, Level::Sum)?;
-        operand(right, Level::Sum)?;
-        Ok(Node::Binary(
-            operator,
-            Box::new(self.node(left)?),
-            Box::new(self.node(right)?),
-        ))
-    }
-
-    fn operator(
-        &mut self,
-        expr: &Expr,
-        left: &Expr,
-        op: &BinaryOperator,
-        right: &Expr,
-    ) -> Result<Node, ExprFault> {
-        let (symbol, level) = match op {
-            BinaryOperator::And | BinaryOperator::Or => return self.chain(expr, op),
-            BinaryOperator::Arrow | BinaryOperator::LongArrow => return self.json(expr),
-            BinaryOperator::Eq => return self.binary("=", left, right),
-            BinaryOperator::NotEq => return self.binary("<>", left, right),
-            BinaryOperator::Lt => return self.binary("<", left, right),
-            BinaryOperator::LtEq => return self.binary("<=", left, right),
-            BinaryOperator::Gt => return self.binary(">", left, right),
-            BinaryOperator::GtEq => return self.binary(">=", left, right),
-            BinaryOperator::Is => return self.binary("IS", left, right),
-            BinaryOperator::IsNot => return self.binary("IS NOT", left, right),
-            BinaryOperator::Plus => ("+", Level::Sum),
-            BinaryOperator::Minus => ("-", Level::Sum),
-            BinaryOperator::Multiply => ("*", Level::Product),
-            BinaryOperator::Divide => ("/", Level::Product),
-            BinaryOperator::Modulo => ("%", Level::Product),
-            BinaryOperator::StringConcat => ("||", Level::Joined),
-            _ => {
-                return Err(refused(
-                    expr,
-                    format!("the operator `{op}` cannot be used here"),
-                ));
-            }
-        };
-        for side in [left, right] {
-            let found = level_of(side);
-            // A sum of sums is read from the left by both, and a product binds tighter than a sum for both.
-            let alike = found == Level::Primary
-                || found == level
-                || (level, found) == (Level::Sum, Level::Product);
-            if !alike {
-                return Err(needs_parentheses(side));
-            }
-        }
-        Ok(Node::Binary(
-            symbol,
-            Box::new(self.node(left)?),
-            Box::new(self.node(right)?),
-        ))
-    }
-
-    /// `a AND b AND c` as one list, so that long ones do not nest.
-    fn chain(&mut self, expr: &Expr, op: &BinaryOperator) -> Result<Node, ExprFault> {
-        let (mut parts, mut rest) = (Vec::new(), expr);
-        while let Expr::BinaryOp {
-            left,
-            op: inner,
-            right,
-        } = rest
-            && inner == op
-        {
-            parts.push(&**right);
-            rest = left;
-        }
-        parts.push(rest);
-        let nodes = parts
-            .into_iter()
-            .rev()
-            .map(|part| self.condition(part))
-            .collect::<Result<_, _>>()?;
-        Ok(if *op == BinaryOperator::And {
-            Node::All(nodes)
-        } else {
-            Node::Any(nodes)
-        })
-    }
-
-    /// `column -> 'a' ->> 'b'`.
-    fn json(&mut self, expr: &Expr) -> Result<Node, ExprFault> {
-        let (mut steps, mut rest) = (Vec::new(), expr);
-        while let Expr::BinaryOp {
-            left,
-            op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow),
-            right,
-        } = rest
-        {
-            let symbol = if *op == BinaryOperator::Arrow {
-                "->"
-            } else {
-                "->>"
-            };
-            if symbol == "->>" && !steps.is_empty() {
-                return Err(refused(rest, "`->>` is the last step"));
-            }
-            let value = match &**right {
-                Expr::Value(value) => literal(&value.value, right)?,
-                _ => Bound::Null,
-            };
-            match &value {
-                Bound::Integer(_) => {}
-                // A label; paths have a function of their own, in which they are checked.
-                Bound::Text(label) if !label.starts_with('$') => {}
-                _ => {
-                    return Err(refused(
-                        right,
-                        format!("`{symbol}` takes the name of a member or the number of an item"),
-                    ));
-                }
-            }
-            steps.push((symbol, value));
-            rest = left;
-        }
-        steps.reverse();
-        let node = self.node(rest)?;
-        functions::plain(&node, rest, "->")?;
-        Ok(Node::Json(Box::new(node), steps))
-    }
-
-    fn within(
-        &mut self,
-        expr: &Expr,
-        left: &Expr,
-        target: &InTarget,
-        negated: bool,
-    ) -> Result<Node, ExprFault> {
-        operand(left, Level::Sum)?;
-        let node = Box::new(self.node(left)?);
-        match target {
-            InTarget::List(list) => {
-                let list = list
-                    .iter()
-                    .map(|item| self.node(item))
-                    .collect::<Result<_, _>>()?;
-                Ok(Node::In(node, negated, list))
-            }
-            InTarget::Subquery(query) => Ok(Node::InSelect(
-                node,
-                negated,
-                Box::new(self.select(query, true)?),
-            )),
-            _ => Err(refused(
-                expr,
-                "`in` takes a list of values or a SELECT, in parentheses",
-            )),
-        }
-    }
-
-    fn like(
-        &mut self,
-        negated: bool,
-        text: &Expr,
-        pattern: &Expr,
-        escape: Option<&Expr>,
-    ) -> Result<Node, ExprFault> {
-        operand(text, Level::Sum)?;
-        let text = Box::new(self.node(text)?);
-        let quoted = |expr: &Expr| match expr {
-            Expr::Value(value) => match literal(&value.value, expr) {
-                Ok(Bound::Text(text)) => Some(text),
-                _ => None,
-            },
-            _ => None,
-        };
-        let Some(pattern) = quoted(pattern) else {
-            let help = "`%` and `_` in a value would be wildcards; `instr(a, b) = 1` asks whether a begins with b";
-            return Err(refused(pattern, "a pattern of `like` is a text in quotes").with_help(help));
-        };
-        let escape = match escape {
-            None => None,
-            Some(expr) => match quoted(expr)
-                .map(|text| text.chars().collect::<Vec<_>>())
-                .as_deref()
-            {
-                Some([one]) => Some(*one),
-                _ => return Err(refused(expr, "`escape` takes one character in quotes")),
-            },
-        };
-        Ok(Node::Like {
-            negated,
-            text,
-            pattern,
-            escape,
-        })
-    }
-
     fn function(&mut self, function: &Function, expr: &Expr) -> Result<Node, ExprFault> {
         let name = function.name.to_string();
         let FunctionArguments::List(list) = &function.args else {
@@ -479,137 +295,6 @@ impl Checker<'_> {
             )),
         }
     }
-
-    /// `SELECT … FROM table [AS name] [WHERE …]` and nothing more.
-    fn select(&mut self, query: &Query, with_column: bool) -> Result<Select, ExprFault> {
-        let fault = |message: String| Err(ExprFault::at(query.span(), message));
-        let shape = "a subquery is `select … from <table> [as <name>] [where …]`";
-        let SetExpr::Select(select) = &*query.body else {
-            return fault(shape.to_owned());
-        };
-        let ([item], [from]) = (select.projection.as_slice(), select.from.as_slice()) else {
-            return fault(shape.to_owned());
-        };
-        let TableFactor::Table { name, alias, .. } = &from.relation else {
-            return fault(shape.to_owned());
-        };
-        // What is shown of a query is all of it: any further clause makes another text.
-        let alias_text = alias.as_ref().map_or_else(String::new, |alias| {
-            format!("{} {}", if alias.explicit { " AS" } else { "" }, alias.name)
-        });
-        let condition_text = select
-            .selection
-            .as_ref()
-            .map_or_else(String::new, |condition| format!(" WHERE {condition}"));
-        if query.to_string() != format!("SELECT {item} FROM {name}{alias_text}{condition_text}") {
-            return fault(shape.to_owned());
-        }
-        let table = self.table(&name.to_string(), name.span())?;
-        self.selects += 1;
-        if self.selects > MAX_SELECTS {
-            return fault(format!("more than {MAX_SELECTS} subqueries"));
-        }
-        let id = self.selects;
-        let shown = alias
-            .as_ref()
-            .map_or_else(|| table.name.clone(), |alias| alias.name.value.clone());
-        if ["old", "new"].contains(&shown.to_ascii_lowercase().as_str()) {
-            return fault(format!(
-                "`{shown}` is a name of the row; give the table another one with `as`"
-            ));
-        }
-        self.names.inner.push(Inner {
-            name: shown,
-            table,
-            id,
-        });
-        let column = match (with_column, item) {
-            (false, _) => None,
-            (true, SelectItem::UnnamedExpr(expr)) => Some(self.node(expr)?),
-            (true, _) => return fault("name the one column that `in` compares with".to_owned()),
-        };
-        let condition = select
-            .selection
-            .as_ref()
-            .map(|condition| self.condition(condition))
-            .transpose()?;
-        self.names.inner.pop();
-        self.reads.insert(table.name.clone());
-        Ok(Select {
-            table: table.name.clone(),
-            id,
-            column,
-            condition,
-        })
-    }
-}
-
-impl<'a> Checker<'a> {
-    fn table(&self, name: &str, span: sqlparser::tokenizer::Span) -> Result<&'a Table, ExprFault> {
-        let schema: &'a Schema = self.names.schema;
-        let plain = name.trim_matches(['"', '`', '[', ']']);
-        let Some(table) = schema.table_in_any_case(plain) else {
-            let known: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
-            return Err(ExprFault::at(span, format!("there is no table `{plain}`"))
-                .with_nearest(plain, &known));
-        };
-        if table.is_view {
-            let message = format!(
-                "`{plain}` is a view; a rule reads tables, so that it is known when its answer may change"
-            );
-            return Err(ExprFault::at(span, message));
-        }
-        Ok(table)
-    }
-}
-
-/// How tightly an expression holds together, as far as SQLite and sqlparser agree.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Primary,
-    /// `||`, `->`: nothing but their own kind beside them.
-    Joined,
-    Product,
-    Sum,
-    Comparison,
-}
-
-fn level_of(expr: &Expr) -> Level {
-    match expr {
-        Expr::BinaryOp { op, .. } => match op {
-            BinaryOperator::StringConcat | BinaryOperator::Arrow | BinaryOperator::LongArrow => Level::Joined,
-            BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Modulo => Level::Product,
-            BinaryOperator::Plus | BinaryOperator::Minus => Level::Sum,
-            _ => Level::Comparison,
-        },
-        Expr::UnaryOp { op: UnaryOperator::Minus, .. } => Level::Product,
-        Expr::Identifier(_)
-        | Expr::CompoundIdentifier(_)
-        | Expr::Value(_)
-        | Expr::Nested(_)
-        | Expr::Function(_)
-        | Expr::Substring { .. }
-        | Expr::Trim { .. }
-        | Expr::Case { .. }
-        // Refused for what they are, wherever they stand.
-        | Expr::Subquery(_)
-        | Expr::Cast { .. }
-        | Expr::Collate { .. } => Level::Primary,
-        Expr::Exists { negated: false, .. } => Level::Primary,
-        _ => Level::Comparison,
-    }
-}
-
-fn operand(expr: &Expr, most: Level) -> Result<(), ExprFault> {
-    if level_of(expr) > most {
-        Err(needs_parentheses(expr))
-    } else {
-        Ok(())
-    }
-}
-
-fn needs_parentheses(expr: &Expr) -> ExprFault {
-    refused(expr, format!("put `{expr}` in parentheses"))
 }
 
 fn refused(expr: &Expr, message: impl Into<String>) -> ExprFault {

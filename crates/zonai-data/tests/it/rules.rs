@@ -79,19 +79,22 @@ async fn seen(data: &Data, caller: &Caller) -> Vec<i64> {
         .list(&data.pass, caller, &payload(query))
         .await
         .unwrap();
-    let ids = listed.to_value()["items"]
+    let listed = listed.to_value();
+    listed["items"]
         .as_array()
         .unwrap()
         .iter()
         .map(|row| row["id"].as_i64().unwrap())
-        .collect();
-    ids
+        .collect()
 }
+
+/// A rule, and the rows that an anonymous caller, a user and an admin see.
+type Case = (&'static str, &'static [i64], &'static [i64], &'static [i64]);
 
 #[tokio::test]
 async fn expressions_say_who_sees_which_rows() {
     let data = items().await;
-    let cases: [(&str, &[i64], &[i64], &[i64]); 24] = [
+    let cases: [Case; 24] = [
         ("owner = @user.id", &[], &[1], &[]),
         ("not (owner = @user.id)", &[], &[2], &[1, 2]),
         ("owner is @user.id", &[3], &[1], &[]),
