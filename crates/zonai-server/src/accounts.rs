@@ -48,11 +48,8 @@ pub(crate) fn as_data(caller: &zonai_auth::Caller) -> Caller {
     if caller.admin { Caller::Admin(Some(user)) } else { Caller::User(user) }
 }
 
-/// What accounts are told at start.
-///
-/// # Errors
-/// When a mail template is no good.
-pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::TemplateError> {
+/// How the accounts of each table sign in.
+pub(crate) fn tables(settings: &Settings) -> Vec<TableSetup> {
     let tables = settings.app.tables.iter().filter(|(_, table)| table.has_accounts()).map(|(name, table)| {
         let has = |method| table.auth.contains(&method);
         TableSetup {
@@ -64,6 +61,14 @@ pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::
             admin: table.admin,
         }
     });
+    tables.collect()
+}
+
+/// What accounts are told at start.
+///
+/// # Errors
+/// When a mail template is no good.
+pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::TemplateError> {
     let mail = match &settings.app.mail {
         Some(mail) => Some(MailTransport::Smtp(mail.clone())),
         None => settings.app.dev_mail.then_some(MailTransport::Log),
@@ -73,7 +78,7 @@ pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::
         app_name: settings.app.name.clone(),
         base_url: settings.app.base_url.clone(),
         session: settings.app.jwt_expires_in,
-        tables: tables.collect(),
+        tables: tables(settings),
         mail,
         templates: Templates::load(folder)?,
     })

@@ -4,7 +4,7 @@
 //! so that whoever is locked out by a neighbour can still be freed. Must never be reachable over the network.
 
 mod commands;
-pub(crate) use commands::row;
+pub(crate) use commands::{limits, row};
 mod path;
 
 use std::io;

@@ -1,6 +1,9 @@
 //! What would happen to a request, and why: the same code that decides, asked without counting.
 //!
-//! For operators only: the answer names addresses, files and lines.
+//! For operators only: the answer names addresses, files and lines. Must never count, and never decide by rules of its own.
+
+mod beyond;
+mod offline;
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,7 +11,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 use zonai_clock::Clock;
 use zonai_http::{Found, QueryBody, Scanner, Want, scan_query, trace_client};
-use zonai_limit::{Ask, Mode};
+use zonai_limit::{Ask, Explained, Mode, Moment};
+
+pub(crate) use beyond::Beyond;
+pub use offline::{OfflineError, limits, offline};
 
 use crate::gate::Gate;
 use crate::route;
@@ -103,11 +109,17 @@ impl Explain {
     }
 }
 
-/// Explains a request: client, bucket, policies with their places, counts, and the outcome.
+/// Explains a request: client, bucket, policies with their places, counts, and the outcome. `beyond` is what limits a
+/// request further on in a running server.
 ///
 /// # Errors
 /// When it is no request.
-pub(crate) async fn explain(gate: &Gate, clock: &Clock, request: &Explain) -> Result<Value, ExplainError> {
+pub(crate) async fn explain(
+    gate: &Gate,
+    clock: &Clock,
+    request: &Explain,
+    beyond: Option<Beyond<'_>>,
+) -> Result<Value, ExplainError> {
     let method: Method = request
         .method
         .to_ascii_uppercase()
@@ -127,22 +139,43 @@ pub(crate) async fn explain(gate: &Gate, clock: &Clock, request: &Explain) -> Re
     if route == route::Route::Health {
         return Ok(json!({"client": client, "limited": false, "outcome": "admit", "why": "/health is never limited"}));
     }
-    let target = match target::source(&route) {
-        Source::Nothing | Source::BodyLater => Target::of(gate, &route, None),
+    let target = target_of(gate, &route, request, query);
+    let body = request.body.as_deref().unwrap_or_default();
+    let now = clock.now();
+    let more = match &beyond {
+        Some(beyond) => beyond.counters(gate, now, &found, &target, body).await,
+        None => Vec::new(),
+    };
+    let places = beyond.as_ref().and_then(|beyond| beyond.full_of_streams(&found, &target));
+    let mut answer = outcome(gate, clock, &found, &target, more).await;
+    answer["client"] = client;
+    if let Some(places) = places {
+        // Before the limiter counts.
+        answer["outcome"] = json!("refuse");
+        answer["refusedBy"] = json!(places.setting);
+        answer["retryAfter"] = json!(places.retry_after);
+        answer["why"] = json!(places.why);
+    }
+    Ok(answer)
+}
+
+fn target_of(gate: &Gate, route: &route::Route<'_>, request: &Explain, query: &str) -> Target {
+    match target::source(route) {
+        Source::Nothing | Source::BodyLater => Target::of(gate, route, None),
         Source::Query => match (&request.body, scan_query(query)) {
-            (Some(body), _) => Target::of(gate, &route, Some(&scanned(body, Want::Table))),
-            (None, QueryBody::Scanned(scanner)) => Target::of(gate, &route, Some(&scanner)),
-            (None, QueryBody::Missing) => Target::of(gate, &route, None),
+            (Some(body), _) => Target::of(gate, route, Some(&scanned(body, Want::Table))),
+            (None, QueryBody::Scanned(scanner)) => Target::of(gate, route, Some(&scanner)),
+            (None, QueryBody::Missing) => Target::of(gate, route, None),
         },
         Source::Body(want) => {
             let scanner = scanned(request.body.as_deref().unwrap_or_default(), want);
-            Target::of(gate, &route, Some(&scanner))
+            Target::of(gate, route, Some(&scanner))
         }
-    };
-    Ok(outcome(gate, clock, &found, &target, client).await)
+    }
 }
 
-async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, client: Value) -> Value {
+/// What comes out; `more` are counters that are asked after those of the request.
+async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, more: Vec<Explained>) -> Value {
     let now = clock.now();
     let ask = Ask {
         bucket: target.bucket,
@@ -150,12 +183,16 @@ async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, cli
         custom: target.custom,
         exempt: gate.is_exempt(found),
     };
-    let counters = gate.limiter.peek(now, found.client, &ask).await;
+    let mut counters = gate.limiter.peek(now, found.client, &ask).await;
     // The one that the refusal would name: the latest reset, at a tie the narrower operation.
-    let refuses = counters
+    let own = counters
         .iter()
         .filter(|counter| counter.full && counter.mode == Mode::Enforce && !ask.exempt)
-        .max_by_key(|counter| (counter.reset, std::cmp::Reverse(counter.operation)));
+        .max_by_key(|counter| (counter.reset, std::cmp::Reverse(counter.operation)))
+        .cloned();
+    // Guessing passwords is neither observed nor exempt.
+    let refuses = own.or_else(|| more.iter().find(|counter| counter.full).cloned());
+    counters.extend(more);
     let misregistered = gate.limiter.misregistered();
     let outcome = match (&refuses, misregistered.is_empty()) {
         (_, false) => "fail",
@@ -167,35 +204,34 @@ async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, cli
         (To::Nowhere(nowhere), None) => Some(nowhere.why().to_owned()),
         _ => None,
     };
-    let listed: Vec<Value> = counters
-        .iter()
-        .map(|counter| {
-            json!({
-                "collection": &*counter.collection,
-                "operation": counter.operation.name(),
-                "customOperation": counter.custom.as_deref(),
-                "countedAs": counter.counted_as.to_string(),
-                "maxRequests": counter.policy.max_requests(),
-                "windowMs": counter.policy.window_ms(),
-                "mode": if counter.mode == Mode::Observe { "observe" } else { "enforce" },
-                "origin": counter.origin.to_string(),
-                "count": counter.count,
-                "remaining": counter.policy.max_requests().saturating_sub(counter.count),
-                "resetMs": counter.window_start.map(|_| clock.steady_wall_ms(counter.reset)),
-                "resetInMs": counter.window_start.map(|_| counter.reset.since(now)),
-                "full": counter.full,
-            })
-        })
-        .collect();
+    let listed: Vec<Value> = counters.iter().map(|counter| row(clock, now, counter)).collect();
     json!({
-        "client": client,
         "limited": !counters.is_empty(),
         "exempt": ask.exempt,
         "counters": listed,
         "outcome": outcome,
-        "refusedBy": refuses.map(|counter| counter.origin.to_string()),
+        "refusedBy": refuses.as_ref().map(|counter| counter.origin.to_string()),
         "retryAfter": refuses.map(|counter| counter.reset.since(now).div_ceil(1_000).max(1)),
         "why": why,
+    })
+}
+
+/// One counter, for the answer.
+fn row(clock: &Clock, now: Moment, counter: &Explained) -> Value {
+    json!({
+        "collection": &*counter.collection,
+        "operation": counter.operation.name(),
+        "customOperation": counter.custom.as_deref(),
+        "countedAs": counter.counted_as.to_string(),
+        "maxRequests": counter.policy.max_requests(),
+        "windowMs": counter.policy.window_ms(),
+        "mode": if counter.mode == Mode::Observe { "observe" } else { "enforce" },
+        "origin": counter.origin.to_string(),
+        "count": counter.count,
+        "remaining": counter.policy.max_requests().saturating_sub(counter.count),
+        "resetMs": counter.window_start.map(|_| clock.steady_wall_ms(counter.reset)),
+        "resetInMs": counter.window_start.map(|_| counter.reset.since(now)),
+        "full": counter.full,
     })
 }
 

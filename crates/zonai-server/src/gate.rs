@@ -10,6 +10,8 @@ use http::HeaderMap;
 use zonai_http::{CidrList, Found, TrustedProxy, find_client};
 use zonai_limit::{Counters, Ipv6Prefix, Limiter, TableId};
 
+use crate::settings::{Settings, TableSettings};
+
 /// Everything that stands before the work.
 pub(crate) struct Gate {
     pub(crate) limiter: Arc<Limiter>,
@@ -22,6 +24,23 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// The gate of a server with these settings.
+    pub(crate) fn new(settings: &Settings, limiter: Arc<Limiter>, counters: Arc<Counters>) -> Self {
+        let ids = |meant: fn(&TableSettings) -> bool| {
+            let tables = settings.app.tables.iter().filter(|(_, table)| meant(table));
+            tables.filter_map(|(name, _)| limiter.table(name)).collect()
+        };
+        Self {
+            auth_tables: ids(TableSettings::has_accounts),
+            admin_tables: ids(|table| table.admin),
+            trusted_proxy: settings.app.trusted_proxy.clone(),
+            ipv6_prefix: settings.rate_limit.ipv6_prefix,
+            exempt: settings.rate_limit.exempt.clone(),
+            limiter,
+            counters,
+        }
+    }
+
     /// Whose request it is.
     pub(crate) fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Found {
         find_client(peer, headers, self.trusted_proxy.as_ref(), self.ipv6_prefix)

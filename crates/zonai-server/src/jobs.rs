@@ -37,11 +37,19 @@ struct Job {
 
 /// Why a job was not run, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum JobError {
+pub enum JobError {
+    /// There is none of that name.
     #[error("there is no job `{name}`{}", near(.nearest.as_deref()))]
-    Unknown { name: String, nearest: Option<String> },
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// The job that was probably meant.
+        nearest: Option<String>,
+    },
+    /// It runs already; two runs of one job never overlap.
     #[error("the job `{0}` is running")]
     Running(String),
+    /// It was run and failed, for this reason.
     #[error("{0}")]
     Failed(String),
 }

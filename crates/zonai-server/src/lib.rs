@@ -6,6 +6,7 @@
 mod accounts;
 pub mod admin;
 mod body;
+mod check;
 mod connection;
 mod cors;
 mod errors;
@@ -17,6 +18,7 @@ mod jobs;
 mod listen;
 mod live;
 mod names;
+pub mod offline;
 mod policies;
 mod project;
 mod reply;
@@ -29,7 +31,13 @@ mod telemetry;
 mod top;
 mod way;
 
-pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, TableHooks};
+pub use check::check;
+pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, MAX_DEPTH, TableHooks};
+pub use jobs::JobError;
 pub use listen::ListenError;
-pub use project::operations::operation_names;
+pub use project::chain;
+pub use project::schema::{faults as schema_faults, policy_tables};
 pub use server::{Additions, Running, StartError};
+
+/// The database in the data folder.
+pub const DATA_FILE: &str = "zonai.sqlite";

@@ -2,7 +2,7 @@
 //!
 //! Must never leave a request without policies: a folder that does not pass leaves what was in force.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use zonai_clock::Clock;
@@ -10,8 +10,11 @@ use zonai_limit::{Limit, Limiter, Operation, Registration, RegistryFault};
 use zonai_limit_sqlite::SqliteStore;
 use zonai_policy::{Diagnostic, Fingerprint, Tables, nearest};
 
+use crate::project::reading::at;
+
 /// Where policies come from, and which are in force.
 pub(crate) struct Policies {
+    project: PathBuf,
     folder: PathBuf,
     shown: PathBuf,
     tables: Tables,
@@ -19,6 +22,8 @@ pub(crate) struct Policies {
     code: Vec<Registration>,
     shared: Vec<(Operation, Limit)>,
     status: Mutex<Status>,
+    /// Held from reading the folder to taking what it says: of two reloads, the one that reads later decides.
+    reloading: Mutex<()>,
     clock: Clock,
 }
 
@@ -55,7 +60,7 @@ impl Policies {
     /// Nothing is in force yet: [`Self::read`] is for the start.
     pub(crate) fn new(
         folder: PathBuf,
-        project: &std::path::Path,
+        project: &Path,
         tables: Tables,
         code: Vec<Registration>,
         shared: Vec<(Operation, Limit)>,
@@ -64,11 +69,21 @@ impl Policies {
         let shown = folder.strip_prefix(project).map_or_else(|_| folder.clone(), PathBuf::from);
         let since_ms = clock.wall_ms();
         let status = Status { version: 1, since_ms, faults: Vec::new(), fingerprint: Fingerprint::default() };
-        Self { folder, shown, tables, code, shared, status: Mutex::new(status), clock }
+        Self {
+            project: project.to_path_buf(),
+            folder,
+            shown,
+            tables,
+            code,
+            shared,
+            status: Mutex::new(status),
+            reloading: Mutex::new(()),
+            clock,
+        }
     }
 
     /// The folder that is read.
-    pub(crate) fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -103,6 +118,7 @@ impl Policies {
 
     /// Reads the folder again and takes what it says, all of it or nothing.
     pub(crate) fn reload(&self, limiter: &Limiter, store: &SqliteStore) -> Reload {
+        let _one_at_a_time = self.reloading.lock();
         let read = self.read();
         let mut status = self.status.lock();
         let faults = match read {
@@ -115,7 +131,7 @@ impl Policies {
                     store.policies_changed(&changes);
                     Vec::new()
                 }
-                Err(faults) => faults.iter().map(diagnose).collect(),
+                Err(faults) => faults.iter().map(|fault| diagnose(fault, &self.project)).collect(),
             },
             Err(faults) => faults,
         };
@@ -163,21 +179,31 @@ pub(crate) fn say_misregistered(limiter: &Limiter) {
     }
 }
 
-/// A fault that only the registry can see, with the nearest name.
-pub(crate) fn diagnose(fault: &RegistryFault) -> Diagnostic {
-    let help = match fault {
-        RegistryFault::UnknownTable { table, known, .. } | RegistryFault::NotAuth { table, known, .. } => {
-            nearest(table, known.iter().map(String::as_str)).map(str::to_owned)
+/// A fault that only the registry can see, at its place and with the nearest name.
+pub(crate) fn diagnose(fault: &RegistryFault, project: &Path) -> Diagnostic {
+    let (origin, near) = match fault {
+        RegistryFault::UnknownTable { table, origin, known } | RegistryFault::NotAuth { table, origin, known } => {
+            (Some(origin), nearest(table, known.iter().map(String::as_str)))
         }
-        RegistryFault::UnknownCustom { operation, known, .. } => {
-            nearest(operation, known.iter().map(String::as_str)).map(str::to_owned)
+        RegistryFault::UnknownCustom { operation, origin, known, .. } => {
+            (Some(origin), nearest(operation, known.iter().map(String::as_str)))
         }
-        _ => None,
+        RegistryFault::Misplaced { origin, .. }
+        | RegistryFault::TooManyWindows { origin, .. }
+        | RegistryFault::SharedTwice { origin, .. } => (Some(origin), None),
+        _ => (None, None),
     };
-    let message = match help {
-        Some(name) => format!("{fault}; did you mean `{name}`?"),
-        None => fault.to_string(),
+    let text = fault.to_string();
+    let diagnostic = match origin {
+        // The text begins with the origin, which is the diagnostic's own place.
+        Some(origin) => {
+            let message = text.strip_prefix(&format!("{origin}: ")).unwrap_or(&text);
+            at(origin, message.to_owned(), project)
+        }
+        None => Diagnostic::whole_file("rate limits", text),
     };
-    Diagnostic::whole_file("rate limits", message)
+    match near {
+        Some(name) => diagnostic.with_help(format!("did you mean `{name}`?")),
+        None => diagnostic,
+    }
 }
-

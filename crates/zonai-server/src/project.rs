@@ -5,7 +5,9 @@
 pub(crate) mod crons;
 pub(crate) mod operations;
 mod place;
+pub(crate) mod reading;
 pub(crate) mod rules;
+pub(crate) mod schema;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -92,4 +94,20 @@ pub(crate) fn yaml_files(folder: &Path, shown: &str, faults: &mut Vec<Diagnostic
         .collect();
     files.sort();
     files
+}
+
+/// An error with its causes, on one line; a text that repeats its cause is not made longer.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
 }

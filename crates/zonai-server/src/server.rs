@@ -3,7 +3,7 @@
 //! Must never leave a task or a thread behind: everything that starts here is joined by [`Running::stop`].
 
 mod background;
-mod start;
+pub(crate) mod start;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use zonai_limit::Registration;
 use zonai_policy::Diagnostic;
 
 use crate::admin::AdminSocket;
-use crate::explain::{self, Explain, ExplainError};
+use crate::explain::{self, Beyond, Explain, ExplainError};
 use crate::hooks::Hooks;
 use crate::listen::{self, ListenError};
 use crate::policies::Reload;
@@ -96,7 +96,14 @@ impl Running {
     /// # Errors
     /// When it is no request.
     pub async fn explain(&self, request: &Explain) -> Result<Value, ExplainError> {
-        explain::explain(&self.state.gate, &self.state.clock, request).await
+        let beyond = Beyond { auth: &self.state.auth, places: &self.state.live.places };
+        explain::explain(&self.state.gate, &self.state.clock, request, Some(beyond)).await
+    }
+
+    /// Requests that an observed limit would have refused, or that an exempt network was spared.
+    #[must_use]
+    pub fn would_refuse(&self) -> u64 {
+        self.state.telemetry.would_refuse.get()
     }
 
     /// How often rules were asked, and how many reads and writes there were, since the start: as `/metrics` shows it.
@@ -117,25 +124,32 @@ impl Running {
         for task in self.accepting {
             let _ = task.await;
         }
-        self.state.tasks.close();
-        let grace = self.state.bounds.stop_grace;
-        let finished = tokio::time::timeout(grace, self.state.tasks.wait()).await.is_ok();
-        if !finished {
-            tracing::warn!(seconds = grace.as_secs(), "some requests did not finish in time and were cut off");
-        }
-        self.background.stop().await;
-        self.state.auth.close(grace).await;
-        let (store, data) = (Arc::clone(&self.state.store), self.state.data.clone());
-        let closed = tokio::task::spawn_blocking(move || {
-            data.engine().close();
-            store.close()
-        });
-        match tokio::time::timeout(grace.max(Duration::from_secs(5)), closed).await {
-            Ok(Ok(report)) if report.unwritten == 0 => finished,
-            _ => {
-                tracing::error!("some rate limit counters could not be written");
-                false
-            }
+        close(&self.state, Some(self.background)).await
+    }
+}
+
+/// Ends what a state holds: what runs is finished, counters are written.
+pub(crate) async fn close(state: &State, background: Option<background::Background>) -> bool {
+    state.tasks.close();
+    let grace = state.bounds.stop_grace;
+    let finished = tokio::time::timeout(grace, state.tasks.wait()).await.is_ok();
+    if !finished {
+        tracing::warn!(seconds = grace.as_secs(), "some requests did not finish in time and were cut off");
+    }
+    if let Some(background) = background {
+        background.stop().await;
+    }
+    state.auth.close(grace).await;
+    let (store, data) = (Arc::clone(&state.store), state.data.clone());
+    let closed = tokio::task::spawn_blocking(move || {
+        data.engine().close();
+        store.close()
+    });
+    match tokio::time::timeout(grace.max(Duration::from_secs(5)), closed).await {
+        Ok(Ok(report)) if report.unwritten == 0 => finished,
+        _ => {
+            tracing::error!("some rate limit counters could not be written");
+            false
         }
     }
 }

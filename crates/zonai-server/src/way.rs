@@ -27,7 +27,7 @@ use crate::state::State;
 use target::{Nowhere, Source, Target, To};
 
 /// When a client with too many streams may try again.
-const STREAM_RETRY_MS: u64 = 5_000;
+pub(crate) const STREAM_RETRY_MS: u64 = 5_000;
 
 /// Answers one request. `peer` is the connection's, or what its PROXY header said.
 pub(crate) async fn answer(

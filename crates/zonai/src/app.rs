@@ -8,14 +8,15 @@ mod set;
 
 use std::path::Path;
 
-use zonai_clock::Clock;
+use zonai_auth::Secrets;
 use zonai_limit::{AuthTableRateLimits, Registration, TableRateLimits};
 use zonai_server::settings::{Listen, Settings};
+use zonai_server::{AccountHooks, Additions, TableHooks};
 
 pub use run::Server;
+pub(crate) use run::runtime;
 
 use crate::config::Draft;
-use crate::files::Files;
 use crate::project::{Project, Resolved};
 use crate::{Error, Result};
 
@@ -29,14 +30,58 @@ use crate::{Error, Result};
 /// zonai::App::open("shop")?.port(3000).cors_origins(["https://shop.example"]).serve()
 /// # }
 /// ```
-#[derive(Debug)]
+///
+/// Code adds limits and hooks:
+///
+/// ```
+/// use zonai::{App, HookContext, HookError, RateLimitPolicy, TableHooks, TableRateLimits};
+/// use serde_json::{Map, Value};
+///
+/// struct Tasks;
+///
+/// impl TableRateLimits for Tasks {
+///     const TABLE: &'static str = "tasks";
+///
+///     async fn create_policy(&self) -> Option<RateLimitPolicy> {
+///         Some(RateLimitPolicy::per_minute(10))
+///     }
+/// }
+///
+/// impl TableHooks for Tasks {
+///     const TABLE: &'static str = "tasks";
+///
+///     async fn before_create(&self, _: &HookContext, task: &mut Map<String, Value>) -> Result<(), HookError> {
+///         match task.get("title").and_then(Value::as_str) {
+///             Some("") => Err("a task needs a title".into()),
+///             _ => Ok(()),
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("zonai.yaml"), "")?;
+/// # std::fs::create_dir_all(folder.path().join("lib/src/schemas"))?;
+/// # let sql = "CREATE TABLE tasks (id TEXT PRIMARY KEY, title TEXT NOT NULL);";
+/// # std::fs::write(folder.path().join("lib/src/schemas/001.sql"), sql)?;
+/// # let project = folder.path();
+/// let runtime = tokio::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     let app = App::open(project)?.rate_limits(Tasks).hooks(Tasks).listen_on_free_port();
+///     let server = app.start().await?;
+///     assert!(server.addresses()[0].port() > 0);
+///     server.stop().await
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "an App does nothing before it is served"]
 pub struct App {
     project: Project,
     /// The first setting in code that was wrong; told when the settings are needed, so that calls can be chained.
     wrong: Option<Error>,
-    /// Limits in code.
-    rate_limits: Vec<Registration>,
+    /// What code adds.
+    additions: Additions,
 }
 
 impl App {
@@ -48,20 +93,33 @@ impl App {
         Ok(Self {
             project: Project::open(folder.as_ref())?,
             wrong: None,
-            rate_limits: Vec::new(),
+            additions: Additions::default(),
         })
     }
 
     /// The limits of one table's `/db` traffic. A table has one registration: a second one, here or in a policy
     /// file, makes every check fail until one of the two is taken away.
     pub fn rate_limits(mut self, limits: impl TableRateLimits) -> Self {
-        self.rate_limits.push(Registration::table(limits));
+        self.additions.rate_limits.push(Registration::table(limits));
         self
     }
 
     /// The limits of one auth table's auth routes; its `/db` traffic has [`App::rate_limits`].
     pub fn auth_rate_limits(mut self, limits: impl AuthTableRateLimits) -> Self {
-        self.rate_limits.push(Registration::auth(limits));
+        self.additions.rate_limits.push(Registration::auth(limits));
+        self
+    }
+
+    /// Code that runs around the operations on one table, after the limiter and the rules. Several for one table run in
+    /// the order in which they were added.
+    pub fn hooks(mut self, hooks: impl TableHooks) -> Self {
+        self.additions.hooks.add_table(hooks);
+        self
+    }
+
+    /// Code that runs after sign-ups and sign-ins of one auth table.
+    pub fn account_hooks(mut self, hooks: impl AccountHooks) -> Self {
+        self.additions.hooks.add_accounts(hooks);
         self
     }
 
@@ -70,12 +128,13 @@ impl App {
     /// # Errors
     /// When secrets are missing or weak, or a setting that was made in code is wrong.
     pub fn settings(self) -> Result<Settings> {
-        Ok(self.resolve()?.settings)
+        Ok(self.resolve()?.0.settings)
     }
 
-    /// What the files of the project say.
-    pub(crate) fn files(&self, clock: &Clock) -> Files {
-        Files::read(&self.project.draft, &self.rate_limits, clock)
+    /// Settings to read the files with: without addresses, and with secrets of nobody.
+    pub(crate) fn reading(&self) -> Result<Settings> {
+        let secrets = Secrets::generate().map_err(|error| Error::Secrets(error.to_string()))?;
+        Ok(self.project.settings(Vec::new(), secrets))
     }
 
     /// What the project says so far.
@@ -88,10 +147,21 @@ impl App {
         self.project.resolve()
     }
 
-    fn resolve(self) -> Result<Resolved> {
+    /// The whole of it: the settings, and what code adds.
+    pub(crate) fn resolve(self) -> Result<(Resolved, Additions)> {
         match self.wrong {
             Some(error) => Err(error),
-            None => self.project.resolve(),
+            None => Ok((self.project.resolve()?, self.additions)),
         }
+    }
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App")
+            .field("project", &self.project)
+            .field("wrong", &self.wrong)
+            .field("rate_limits", &self.additions.rate_limits)
+            .finish_non_exhaustive()
     }
 }

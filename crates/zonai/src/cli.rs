@@ -6,6 +6,7 @@
 mod admin;
 mod args;
 mod check;
+mod cron;
 mod db;
 mod init;
 mod limits;
@@ -50,11 +51,12 @@ fn dispatch(command: Command) -> crate::Result<ExitCode> {
         Command::Limits { command } => limits::run(&command),
         Command::Db { command } => db::run(&command),
         Command::Admin { command } => admin::run(&command),
+        Command::Cron { command } => cron::run(&command),
     }
 }
 
 /// A runtime for one short piece of work.
-fn runtime() -> crate::Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> crate::Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use zonai_limit::{Client, Ipv6Prefix, Operation};
 use zonai_limit_sqlite::{CounterRow, Filter, Order};
 
-use crate::explain::{self, Explain};
-use crate::jobs::Trigger;
+use crate::explain::{self, Beyond, Explain};
+use crate::jobs::{JobError, Trigger};
 use crate::policies::Reload;
 use crate::state::State;
 
@@ -27,11 +27,7 @@ pub(super) async fn answer(state: &Arc<State>, request: &Value) -> Result<Value,
         "limits.counters" => counters(state, request),
         "limits.free" => free(state, request).await,
         "cron.list" => Ok(state.jobs.list(state)),
-        "cron.run" => {
-            let name = text(request, "name").ok_or("`name` is missing")?;
-            let done = state.jobs.run(state, name, Trigger::Hand).await.map_err(|error| error.to_string())?;
-            Ok(json!({"name": name, "message": done}))
-        }
+        "cron.run" => run_job(state, request).await,
         other => Err(format!("unknown command `{other}`")),
     }
 }
@@ -40,9 +36,32 @@ fn text<'a>(request: &'a Value, key: &str) -> Option<&'a str> {
     request.get(key).and_then(Value::as_str)
 }
 
+/// A job that ran and failed is an answer; that there is none of that name is the question's fault.
+async fn run_job(state: &State, request: &Value) -> Result<Value, String> {
+    let name = text(request, "name").ok_or("`name` is missing")?;
+    match state.jobs.run(state, name, Trigger::Hand).await {
+        Ok(done) => Ok(json!({"name": name, "ok": true, "message": done})),
+        Err(error @ JobError::Unknown { .. }) => Err(error.to_string()),
+        Err(error) => Ok(json!({"name": name, "ok": false, "message": error.to_string()})),
+    }
+}
+
 fn status(state: &State) -> Value {
     let policies = state.policies.status();
     let store = state.store.metrics();
+    let twice: Vec<Value> = state
+        .gate
+        .limiter
+        .misregistered()
+        .iter()
+        .map(|one| {
+            json!({
+                "error": one.to_string(),
+                "first": one.first.to_string(),
+                "second": one.second.to_string(),
+            })
+        })
+        .collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
@@ -50,7 +69,12 @@ fn status(state: &State) -> Value {
         "connections": state.watch.len(),
         "counters": state.gate.counters.len(),
         "backlog": store.backlog,
-        "policies": {"version": policies.version, "sinceMs": policies.since_ms, "faults": policies.faults},
+        "policies": {
+            "version": policies.version,
+            "sinceMs": policies.since_ms,
+            "faults": policies.faults,
+            "misregistered": twice,
+        },
     })
 }
 
@@ -81,7 +105,8 @@ pub(crate) async fn limits(limiter: &zonai_limit::Limiter) -> Value {
 
 async fn explain_request(state: &State, request: &Value) -> Result<Value, String> {
     let asked = Explain::from_question(request).map_err(|error| error.to_string())?;
-    explain::explain(&state.gate, &state.clock, &asked)
+    let beyond = Beyond { auth: &state.auth, places: &state.live.places };
+    explain::explain(&state.gate, &state.clock, &asked, Some(beyond))
         .await
         .map_err(|error| error.to_string())
 }

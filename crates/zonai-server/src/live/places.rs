@@ -39,6 +39,11 @@ impl Places {
         Some(Place { places: Arc::clone(self), client })
     }
 
+    /// How many streams a client has open.
+    pub(crate) fn open_of(&self, client: Client) -> usize {
+        self.taken.lock().get(&client).copied().unwrap_or(0)
+    }
+
     /// How many streams are open.
     pub(crate) fn open(&self) -> usize {
         self.taken.lock().values().sum()

@@ -2,7 +2,6 @@
 //!
 //! Reads texts with their places; what an expression may hold is the business of `zonai-data`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use zonai_data::{Operation, Operations, Schema, Table};
@@ -34,18 +33,6 @@ pub(crate) fn read(folder: &Path, project: &Path, schema: &Schema) -> (Operation
         }
     });
     (operations, faults)
-}
-
-/// The names of the operations of each table, for whoever needs only those; what is wrong with a file is left out.
-#[must_use]
-pub fn operation_names(folder: &Path, schema: &Schema) -> BTreeMap<String, Vec<String>> {
-    let mut names = BTreeMap::new();
-    let _faults = tables::read(folder, folder, schema, |table, map, _| {
-        let custom = map.get("custom").and_then(|custom| custom.value.as_map());
-        let found = custom.into_iter().flat_map(|named| &named.entries).map(|entry| entry.key.clone());
-        names.insert(table.name.clone(), found.filter(|name| is_name(name)).collect());
-    });
-    names
 }
 
 /// A name stands in paths and, behind a `:`, in the counters' table.

@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use zonai_auth::{Auth, AuthParts, Hasher};
+use zonai_auth::{Auth, AuthParts, Hasher, SetupError};
 use zonai_clock::Clock;
 use zonai_data::history::History;
-use zonai_data::{Database, DatabaseOptions, EngineOptions};
-use zonai_policy::Diagnostic;
-use zonai_limit::{Client, Counters, Internal, Limiter};
+use zonai_data::{Database, DatabaseOptions, EngineOptions, Operations, Rules};
+use zonai_limit::{Client, Internal};
 use zonai_limit_sqlite::SqliteStore;
+use zonai_policy::Diagnostic;
 
 use super::{Additions, StartError};
 use crate::accounts::{self, AskRules, PasswordColumns};
 use crate::body::Held;
+use crate::check;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
@@ -24,15 +25,26 @@ use crate::jobs::Jobs;
 use crate::listen::Listener;
 use crate::live::Live;
 use crate::names::Names;
-use crate::policies::{self, Policies};
+use crate::policies;
+use crate::project::crons::CronFile;
+use crate::project::reading::{self, Limits, Reading};
 use crate::project;
 use crate::self_check::SelfCheck;
 use crate::settings::{Bounds, Settings};
 use crate::state::State;
 use crate::telemetry::Telemetry;
 
-/// Makes the state: schema, rules, policies, counters.
-pub(super) async fn state(
+/// What was opened and read, before anything runs.
+struct Opened {
+    data: Database,
+    operations: Operations,
+    rules: Rules,
+    crons: Vec<CronFile>,
+    limits: Limits,
+}
+
+/// Makes the state: schema, rules, policies, counters, accounts.
+pub(crate) async fn state(
     settings: Settings,
     additions: Additions,
     clock: Clock,
@@ -42,76 +54,30 @@ pub(super) async fn state(
         .map_err(|error| StartError::Data(format!("cannot start the threads that hash passwords: {error}")))?;
     let hasher = Arc::new(hasher);
     let passwords = Arc::new(PasswordColumns(Arc::clone(&hasher)));
-    let (settings, data, clock) = tokio::task::spawn_blocking(move || {
-        open_data(&settings, &clock, passwords).map(|data| (settings, data, clock))
+    let (settings, additions, clock, opened) = tokio::task::spawn_blocking(move || {
+        open(&settings, &additions, &clock, passwords).map(|opened| (settings, additions, clock, opened))
     })
     .await
     .map_err(|error| StartError::Data(error.to_string()))??;
-    let paths = &settings.paths;
-    let tables: Vec<&str> = data.schema().tables().map(|table| table.name.as_str()).collect();
-    let mut faults = Vec::new();
-    let (operations, found) = project::operations::read(&paths.operations, &paths.project, data.schema());
-    faults.extend(found);
-    match project::rules::read(&paths.rules, &paths.project, data.schema(), &operations) {
-        Ok(rules) => data.set_rights(Box::new(rules)),
-        Err(found) => faults.extend(found),
-    }
-    let crons = project::crons::read(&paths.crons, &paths.project).unwrap_or_else(|found| {
-        faults.extend(found);
-        Vec::new()
-    });
-    for name in additions.hooks.table_names().filter(|name| !tables.contains(name)) {
-        let fault = Diagnostic::whole_file("hooks", format!("there is no table `{name}`"));
-        faults.push(fault.with_nearest(name, tables.iter().copied()));
-    }
-    let known = project::known(tables.into_iter(), &settings.app.tables, &operations.names());
+    let Opened { data, operations, rules, crons, limits } = opened;
+    let Limits { policies, counters, limiter, internal } = limits;
     data.set_operations(operations);
-    let policies = Policies::new(
-        paths.rate_limit.clone(),
-        &paths.project,
-        project::policy_tables(&known),
-        additions.rate_limits,
-        settings.rate_limit.shared.clone(),
-        clock.clone(),
-    );
-    let counters = Arc::new(Counters::with_prefix(
-        settings.rate_limit.max_counters,
-        settings.rate_limit.ipv6_prefix,
-    ));
-    let limiter = match policies.read() {
-        Ok(read) => {
-            policies.started(read.fingerprint());
-            match Limiter::new(Arc::clone(&counters), known, read.registrations, policies.shared()) {
-                Ok((limiter, internal)) => Some((limiter, internal)),
-                Err(found) => {
-                    faults.extend(found.iter().map(policies::diagnose));
-                    None
-                }
-            }
-        }
-        Err(found) => {
-            faults.extend(found);
-            None
-        }
-    };
-    let Some((limiter, internal)) = limiter.filter(|_| faults.is_empty()) else {
-        return Err(StartError::Faults(faults));
-    };
-    let limiter = Arc::new(limiter);
+    data.set_rights(Box::new(rules));
     policies::say_misregistered(&limiter);
     let store = SqliteStore::open(
-        &paths.data.join(zonai_limit_sqlite::FILE_NAME),
+        &settings.paths.data.join(zonai_limit_sqlite::FILE_NAME),
         Arc::clone(&counters),
         Arc::new(Names(Arc::clone(&limiter))),
         clock.clone(),
         zonai_limit_sqlite::Options::default(),
     );
-    let gate = gate(&settings, limiter, counters);
+    let gate = Gate::new(&settings, limiter, counters);
     let internal = Arc::new(internal);
     let auth = accounts(&settings, &data, hasher, Arc::clone(&internal), &clock).await?;
     let history = History::open(data.engine().clone(), &*internal, clock.wall_ms())
         .await
         .map_err(|error| StartError::Data(error.to_string()))?;
+    let auth_tables = accounts::tables(&settings).into_iter().map(|table| table.name).collect();
     Ok(State {
         jobs: Jobs::new(history, crons),
         hooks: additions.hooks,
@@ -124,13 +90,7 @@ pub(super) async fn state(
         tasks: TaskTracker::new(),
         started_ms: clock.wall_ms(),
         live: Live::new(settings.bounds.streams_per_client, stop),
-        auth_tables: settings
-            .app
-            .tables
-            .iter()
-            .filter(|(_, table)| table.has_accounts())
-            .map(|(name, _)| name.clone())
-            .collect(),
+        auth_tables,
         draft_headers: settings.rate_limit.draft_headers,
         store: Arc::new(store),
         gate,
@@ -140,6 +100,27 @@ pub(super) async fn state(
         internal,
         clock,
     })
+}
+
+/// Opens the data and reads the files. Blocks on the disk.
+fn open(
+    settings: &Settings,
+    additions: &Additions,
+    clock: &Clock,
+    passwords: Arc<PasswordColumns>,
+) -> Result<Opened, StartError> {
+    // Before anything is written.
+    let faults = check::stopping(settings, additions, clock);
+    if !faults.is_empty() {
+        return Err(StartError::Faults(faults));
+    }
+    let data = open_data(settings, clock, passwords)?;
+    let Reading { operations, rules, crons, limits, mut faults } = reading::read(settings, additions, data.schema(), clock);
+    faults.extend(project::schema::configured(settings, data.schema()));
+    match (rules, limits) {
+        (Some(rules), Some(limits)) if faults.is_empty() => Ok(Opened { data, operations, rules, crons, limits }),
+        _ => Err(StartError::Faults(faults)),
+    }
 }
 
 async fn accounts(
@@ -156,31 +137,22 @@ async fn accounts(
         hasher,
         gate: Arc::new(AskRules(data.clone())),
     };
-    let told = accounts::settings(settings).map_err(|error| StartError::Data(error.to_string()))?;
-    Auth::start(parts, data.schema(), &settings.secrets, told)
-        .await
-        .map_err(|error| StartError::Data(error.to_string()))
+    let told = accounts::settings(settings).map_err(|error| {
+        StartError::Faults(vec![check::template_fault(&error, &settings.paths.project)])
+    })?;
+    Auth::start(parts, data.schema(), &settings.secrets, told).await.map_err(setup_fault)
 }
 
-/// What decides before a request is admitted.
-pub(crate) fn gate(settings: &Settings, limiter: Arc<Limiter>, counters: Arc<Counters>) -> Gate {
-    let ids = |admin: bool| {
-        settings
-            .app
-            .tables
-            .iter()
-            .filter(|(_, table)| if admin { table.admin } else { table.has_accounts() })
-            .filter_map(|(name, _)| limiter.table(name))
-            .collect()
-    };
-    Gate {
-        auth_tables: ids(false),
-        admin_tables: ids(true),
-        trusted_proxy: settings.app.trusted_proxy.clone(),
-        ipv6_prefix: settings.rate_limit.ipv6_prefix,
-        exempt: settings.rate_limit.exempt.clone(),
-        limiter,
-        counters,
+/// What accounts lack is the project's fault; the rest is the machine's.
+pub(crate) fn setup_fault(error: SetupError) -> StartError {
+    match error {
+        SetupError::Engine(_) | SetupError::Keys => StartError::Data(project::chain(&error)),
+        other => {
+            let text = project::chain(&other);
+            // The text begins with the key that is at fault.
+            let (key, message) = text.split_once(": ").unwrap_or(("app.tables", &text));
+            StartError::Faults(vec![Diagnostic::whole_file(key, message)])
+        }
     }
 }
 
@@ -189,7 +161,7 @@ fn open_data(settings: &Settings, clock: &Clock, passwords: Arc<PasswordColumns>
         StartError::Data(format!("cannot make the data folder `{}`: {error}", settings.paths.data.display()))
     })?;
     Database::open(DatabaseOptions {
-        path: settings.paths.data.join("zonai.sqlite"),
+        path: settings.paths.data.join(crate::DATA_FILE),
         schemas: settings.paths.schemas.clone(),
         tables: project::table_options(settings),
         engine: engine_options(&settings.bounds),
@@ -203,18 +175,12 @@ fn engine_options(bounds: &Bounds) -> EngineOptions {
     EngineOptions { write_queue: bounds.write_queue, reads: bounds.reads, ..EngineOptions::default() }
 }
 
-fn data_fault(error: &zonai_data::StartError, _settings: &Settings) -> StartError {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
+/// What the schema files are at fault for has its place; the rest is the data's.
+pub(crate) fn data_fault(error: &zonai_data::StartError, settings: &Settings) -> StartError {
+    match error {
+        zonai_data::StartError::Open(_) => StartError::Data(project::chain(error)),
+        _ => StartError::Faults(project::schema::faults(error, &settings.paths)),
     }
-    StartError::Data(text)
 }
 
 /// What an operator should look at, though the server starts.

@@ -8,9 +8,12 @@ mod closing;
 mod chaos;
 mod concurrency;
 mod counting;
+mod explaining;
 mod operations;
 mod proxies;
 mod refusal;
+mod reload;
+mod steering;
 mod stop;
 mod streams;
 

@@ -9,12 +9,12 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zonai_clock::Clock;
 use zonai_server::settings::Listen;
-use zonai_server::{Additions, Running, StartError};
+use zonai_server::Running;
 
 use super::App;
 use crate::lock::DataLock;
-use crate::project::show;
-use crate::{Error, Result};
+use crate::project::{Resolved, show};
+use crate::{Error, Result, files};
 
 /// A server that runs. It is to be stopped with [`Server::stop`], so that running requests are finished and counters
 /// written.
@@ -48,35 +48,23 @@ impl App {
     ///
     /// # Errors
     /// As [`App::start`].
-    pub async fn start_with(mut self, clock: Clock) -> Result<Server> {
-        // With the places that `check` gives, and before anything is written.
-        let faults = self.files(&clock).faults;
-        if !faults.is_empty() {
-            return Err(Error::Faults(faults));
-        }
-        let rate_limits = std::mem::take(&mut self.rate_limits);
-        let resolved = self.resolve()?;
-        for warning in &resolved.warnings {
+    pub async fn start_with(self, clock: Clock) -> Result<Server> {
+        // With the places that `check` gives.
+        let draft = self.draft().clone();
+        let (Resolved { settings, warnings }, additions) = self.resolve()?;
+        for warning in &warnings {
             tracing::warn!("{warning}");
         }
-        let lock = DataLock::acquire(&resolved.settings.paths.data)?;
-        let others: Vec<String> = resolved
-            .settings
-            .listen
-            .iter()
-            .filter(|listen| !is_tcp(listen))
-            .map(show)
-            .collect();
-        let mut additions = Additions::default();
-        additions.rate_limits = rate_limits;
-        let running = Running::start(resolved.settings, additions, clock)
+        let lock = DataLock::acquire(&settings.paths.data)?;
+        let sockets: Vec<String> = settings.listen.iter().filter(|listen| !is_tcp(listen)).map(show).collect();
+        let running = Running::start(settings, additions, clock)
             .await
-            .map_err(refused)?;
+            .map_err(|error| files::refused(&draft, error))?;
         for address in running.addresses() {
             tracing::info!("listening on http://{address}");
         }
-        for address in others {
-            tracing::info!("listening on {address}");
+        for socket in sockets {
+            tracing::info!("listening on {socket}");
         }
         Ok(Server { running, lock })
     }
@@ -138,7 +126,7 @@ impl Server {
 }
 
 /// Threads for a server.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("zonai")
@@ -161,11 +149,4 @@ fn at_once() -> ! {
 
 fn is_tcp(listen: &Listen) -> bool {
     matches!(listen, Listen::Tcp(_))
-}
-
-fn refused(error: StartError) -> Error {
-    match error {
-        StartError::Faults(faults) => Error::Faults(faults),
-        other => Error::Start(other),
-    }
 }

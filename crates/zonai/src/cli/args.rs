@@ -4,6 +4,7 @@
 //! precedence is decided in one place, where the project is read.
 
 pub(super) mod admin;
+pub(super) mod cron;
 pub(super) mod limits;
 
 use std::path::PathBuf;
@@ -109,6 +110,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: admin::AdminCommand,
     },
+    /// Jobs: list, run one now
+    Cron {
+        #[command(subcommand)]
+        command: cron::CronCommand,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -182,7 +188,7 @@ pub(super) struct ServeArguments {
 
 /// Check every file of a project without serving it
 ///
-/// Reads `zonai.yaml`, applies the schema to a database in memory, and reads the policies and the rules.
+/// Reads `zonai.yaml`, applies the schema to a database in memory, and reads policies, rules, jobs and mail texts.
 /// Every fault is listed, one a line, as `path:line:column: message`; on a terminal the line is shown with
 /// a mark. Nothing is written. Exit code 2 where there is a fault.
 #[derive(Args, Debug)]

@@ -9,9 +9,8 @@ use zonai_data::{EngineOptions, Migrations, StartError};
 
 use super::args::{DbCommand, MigrateArguments};
 use super::output;
-use crate::files::schema_faults;
 use crate::lock::DataLock;
-use crate::{App, Error, Result};
+use crate::{App, Error, Result, files};
 
 /// Runs one of the commands.
 pub(super) fn run(command: &DbCommand) -> Result<ExitCode> {
@@ -23,10 +22,12 @@ pub(super) fn run(command: &DbCommand) -> Result<ExitCode> {
 fn migrate(arguments: &MigrateArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
     let paths = &app.draft().paths;
-    let refused = |error: StartError| Error::Faults(schema_faults(&error, &paths.schemas));
+    let refused = |error: StartError| {
+        Error::Faults(files::placed(app.draft(), zonai_server::schema_faults(&error, paths)))
+    };
     let migrations = Migrations::read(&paths.schemas).map_err(|error| refused(error.into()))?;
     let _lock = DataLock::acquire(&paths.data)?;
-    let file = paths.data.join(crate::files::DATA_FILE);
+    let file = paths.data.join(zonai_server::DATA_FILE);
     let applied = migrations
         .apply_to(&file, &EngineOptions::default(), &Clock::system())
         .map_err(|error| refused(error.into()))?;

@@ -2,7 +2,10 @@
 //!
 //! Must never change a value that was set: it only fills in what follows from others.
 
+use std::path::Path;
+
 use zonai_auth::Secrets;
+use zonai_limit::Origin;
 use zonai_server::settings::{AppSettings, Listen, Settings};
 
 use super::Project;
@@ -39,7 +42,7 @@ impl Project {
     pub(crate) fn settings(&self, listen: Vec<Listen>, secrets: Secrets) -> Settings {
         let Draft {
             paths,
-            rate_limit,
+            mut rate_limit,
             app,
             bounds,
             ..
@@ -56,6 +59,13 @@ impl Project {
             cors_origins: app.cors_origins,
             tables: app.tables,
         };
+        // The server names its files from the project folder, wherever it was started.
+        let name = paths.config.as_deref().and_then(Path::file_name);
+        for (_, limit) in &mut rate_limit.shared {
+            if let (Origin::File { path, .. }, Some(name)) = (&mut limit.origin, name) {
+                *path = name.to_string_lossy().into();
+            }
+        }
         Settings {
             paths,
             listen,

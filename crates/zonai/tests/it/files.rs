@@ -234,3 +234,44 @@ fn admins_are_added_listed_and_removed() {
     assert_eq!(none.code, 2);
     assert!(none.err.contains("`admin: true`"), "{}", none.err);
 }
+
+#[test]
+fn a_table_of_accounts_without_a_column_exits_2_and_says_what_to_do() {
+    let folder = project();
+    folder.write("zonai.yaml", "app:\n  tables:\n    tasks: {auth: [password]}\n");
+    for words in [&["check"][..], &["serve", "--port", "0"], &["admin", "list"]] {
+        let outcome = folder.zonai(words);
+        let text = format!("{}{}", outcome.out, outcome.err);
+        assert_eq!(outcome.code, 2, "{text}");
+        let place = "zonai.yaml:3:5: the table has no column `email`, which accounts need; add it in a new file under \
+                     lib/src/schemas";
+        assert!(text.contains(place), "{text}");
+    }
+}
+
+#[test]
+fn an_applied_schema_file_that_was_changed_stops_the_start_with_2() {
+    let folder = project();
+    assert_eq!(folder.zonai(&["db", "migrate"]).code, 0);
+    let path = "lib/src/schemas/001_tasks.sql";
+    let changed = format!("{}\n-- changed\n", folder.read(path));
+    folder.write(path, &changed);
+    let outcome = folder.zonai(&["serve", "--port", "0"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.err);
+    let words = "lib/src/schemas/001_tasks.sql:1:1: this file was changed after it was applied; put it back and add a new \
+                 file instead";
+    assert!(outcome.err.contains(words), "{}", outcome.err);
+}
+
+#[test]
+fn faults_of_jobs_and_mail_texts_are_listed_too() {
+    let folder = project();
+    folder.write("lib/src/crons/nightly.yaml", "schedule: every night\nsql: SELECT 1\n");
+    folder.write("lib/src/email_templates/otp.txt", "Your code is {{cod}}\n");
+    let outcome = folder.zonai(&["check"]);
+    assert_eq!(outcome.code, 2);
+    for words in ["lib/src/crons/nightly.yaml:1:11: ", "lib/src/email_templates/otp.txt:1:"] {
+        assert!(outcome.out.contains(words), "{words}\n{}", outcome.out);
+    }
+    assert!(outcome.err.contains("2 faults"), "{}", outcome.err);
+}

@@ -11,6 +11,8 @@ mod activation;
 mod browser;
 mod check;
 mod clients;
+mod cron;
+mod embedded;
 mod files;
 mod help;
 mod init;

@@ -59,7 +59,7 @@ pub(in crate::cli) struct TopArguments {
 ///
 /// The running server goes the way of the request as far as the limiter and says which client it is, which
 /// counters it would have, by which policy of which file and line, and what would come out. Nothing is counted. Where
-/// no server runs, the files are asked, as if nobody had been counted yet.
+/// no server runs, the files and the stored counters are asked; failed sign-ins are left out there.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "zonai limits explain [OPTIONS] METHOD PATH [DIR]\n       zonai limits explain [OPTIONS] --request FILE [DIR]",

@@ -12,7 +12,7 @@ use zonai_policy::{Source, Tables, read_dart, to_yaml};
 use crate::cli::args::limits::ConvertArguments;
 use crate::cli::output;
 use crate::config::shown;
-use crate::{App, Error, Result};
+use crate::{App, Error, Result, files};
 
 /// A Dart file and the same limits in YAML.
 struct Converted {
@@ -22,10 +22,8 @@ struct Converted {
 
 pub(super) fn run(arguments: &ConvertArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
-    let files = app.files(&Clock::system());
-    let Some(tables) = files.tables else {
-        return Err(Error::Faults(files.faults));
-    };
+    let tables = zonai_server::policy_tables(&app.reading()?, &Clock::system())
+        .map_err(|faults| Error::Faults(files::placed(app.draft(), faults)))?;
     let converted = convert(&app.draft().paths.rate_limit, &tables)?;
     if converted.is_empty() {
         output::note(format_args!(

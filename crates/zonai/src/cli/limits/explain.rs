@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<ExitCode> {
             let asked = Explain::from_question(&request)
                 .map_err(|error| Error::Setting(error.to_string()))?;
             output::note(
-                "no server runs on this data folder: by the files, as if nobody had been counted",
+                "no server runs on this data folder: by the files and the stored counters",
             );
             app.explain(&asked)?
         }

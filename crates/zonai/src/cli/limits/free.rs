@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &FreeArguments) -> Result<ExitCode> {
             let freed = offline::free(&path, &Clock::system(), &filter).map_err(|error| {
                 Error::Server(format!(
                     "the stored counters cannot be changed: {}",
-                    crate::files::chain(&error)
+                    zonai_server::chain(&error)
                 ))
             })?;
             json!({"freed": freed, "onFile": true, "wider": []})

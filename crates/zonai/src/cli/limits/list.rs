@@ -5,13 +5,11 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use zonai_clock::Clock;
-use zonai_limit::{Limiter, Mode};
 
 use super::{collection, items, policy, text};
 use crate::cli::args::Format;
 use crate::cli::args::limits::ListArguments;
-use crate::cli::{output, runtime, socket};
+use crate::cli::{output, socket};
 use crate::{App, Error, Result};
 
 pub(super) fn run(arguments: &ListArguments) -> Result<ExitCode> {
@@ -19,7 +17,7 @@ pub(super) fn run(arguments: &ListArguments) -> Result<ExitCode> {
     let running = socket::ask(&app.draft().paths.data, &json!({"command": "limits.list"}))?;
     let mut answer = match running {
         Some(answer) => answer,
-        None => from_files(&app)?,
+        None => app.limits()?,
     };
     if let Some(table) = &arguments.table {
         keep(&mut answer, table)?;
@@ -29,38 +27,6 @@ pub(super) fn run(arguments: &ListArguments) -> Result<ExitCode> {
         Format::Text => print(&answer),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn from_files(app: &App) -> Result<Value> {
-    let files = app.files(&Clock::system());
-    match files.limiter {
-        Some(limiter) if files.faults.is_empty() => Ok(runtime()?.block_on(effective(&limiter))),
-        _ => Err(Error::Faults(files.faults)),
-    }
-}
-
-async fn effective(limiter: &Limiter) -> Value {
-    let limits: Vec<Value> = limiter
-        .effective()
-        .await
-        .iter()
-        .map(|limit| {
-            let windows: Vec<Value> = limit
-                .windows
-                .iter()
-                .map(|policy| json!({"maxRequests": policy.max_requests(), "windowMs": policy.window_ms()}))
-                .collect();
-            json!({
-                "collection": &*limit.collection,
-                "operation": limit.operation.name(),
-                "customOperation": limit.custom.as_deref(),
-                "windows": windows,
-                "mode": if limit.mode == Mode::Observe { "observe" } else { "enforce" },
-                "origin": limit.origin.to_string(),
-            })
-        })
-        .collect();
-    json!({"limits": limits})
 }
 
 fn keep(answer: &mut Value, table: &str) -> Result<()> {

@@ -54,7 +54,7 @@ fn stored(data: &std::path::Path, format: Format) -> Result<ExitCode> {
     let mut rows = offline::list(&path, &Clock::system(), &Filter::default()).map_err(|error| {
         Error::Server(format!(
             "the stored counters cannot be read: {}",
-            crate::files::chain(&error)
+            zonai_server::chain(&error)
         ))
     })?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.count));
