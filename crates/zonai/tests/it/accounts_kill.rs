@@ -82,7 +82,8 @@ fn a_used_up_sign_in_window_is_still_refused_after_kill_9() {
     let served = Served::start(&folder, &[]);
     let (status, text) = served.sign_in("bob@x.org", RIGHT);
     assert_eq!(status, 429, "{text}");
-    let expected = r#"{"error":"Rate limit exceeded","collection":"users","operation":"signIn","retryAfter":"#;
+    let expected =
+        r#"{"error":"Rate limit exceeded","collection":"users","operation":"signIn","retryAfter":"#;
     assert!(text.starts_with(expected), "{text}");
 }
 
@@ -99,7 +100,8 @@ fn an_admin_is_added_signs_in_and_guesses_are_still_refused_after_kill_9() {
     writeln!(add.stdin.take().unwrap(), "{RIGHT}").unwrap();
     assert!(add.wait().unwrap().success(), "beside the running server");
     let body = |password: &str| {
-        let body = serde_json::json!({"type": "adminSignIn", "email": "root@x.org", "password": password});
+        let body =
+            serde_json::json!({"type": "adminSignIn", "email": "root@x.org", "password": password});
         body.to_string()
     };
     let (status, text) = served.post("/auth/admin", &body(RIGHT));
@@ -113,5 +115,8 @@ fn an_admin_is_added_signs_in_and_guesses_are_still_refused_after_kill_9() {
     let served = Served::start(&folder, &[]);
     let (status, text) = served.post("/auth/admin", &body(RIGHT));
     assert_eq!(status, 429, "{text}");
-    assert!(text.contains(r#""collection":"__admin_auth__","operation":"adminAuthenticate""#), "{text}");
+    assert!(
+        text.contains(r#""collection":"__admin_auth__","operation":"adminAuthenticate""#),
+        "{text}"
+    );
 }
