@@ -28,7 +28,10 @@ impl Accounts {
         };
         let opened = offline::Accounts::open(&settings, &Clock::system(), beside).await;
         let accounts = opened.map_err(|error| files::refused(app.draft(), error))?;
-        Ok(Self { accounts, _lock: lock })
+        Ok(Self {
+            accounts,
+            _lock: lock,
+        })
     }
 
     pub(crate) fn auth(&self) -> &Auth {

@@ -10,7 +10,10 @@ use crate::config::{Draft, shown};
 
 /// The same faults, with paths from the current folder and settings at their place in the file.
 pub(crate) fn placed(draft: &Draft, faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    faults.into_iter().map(|fault| place(draft, fault)).collect()
+    faults
+        .into_iter()
+        .map(|fault| place(draft, fault))
+        .collect()
 }
 
 /// Why a start was refused.

@@ -8,8 +8,8 @@ use std::process;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zonai_clock::Clock;
-use zonai_server::settings::Listen;
 use zonai_server::Running;
+use zonai_server::settings::Listen;
 
 use super::App;
 use crate::lock::DataLock;
@@ -56,7 +56,12 @@ impl App {
             tracing::warn!("{warning}");
         }
         let lock = DataLock::acquire(&settings.paths.data)?;
-        let sockets: Vec<String> = settings.listen.iter().filter(|listen| !is_tcp(listen)).map(show).collect();
+        let sockets: Vec<String> = settings
+            .listen
+            .iter()
+            .filter(|listen| !is_tcp(listen))
+            .map(show)
+            .collect();
         let running = Running::start(settings, additions, clock)
             .await
             .map_err(|error| files::refused(&draft, error))?;

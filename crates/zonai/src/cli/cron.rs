@@ -48,7 +48,10 @@ fn row(job: &Value) -> [String; 5] {
     };
     let last = &job["last"];
     let outcome = [text(&last["status"]), text(&last["message"])];
-    let outcome: Vec<String> = outcome.into_iter().filter(|part| !part.is_empty()).collect();
+    let outcome: Vec<String> = outcome
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
     [
         text(&job["name"]),
         text(&job["schedule"]),
@@ -77,13 +80,20 @@ fn run_job(arguments: &RunArguments) -> Result<ExitCode> {
             Err(error) => Ok(json!({"name": name, "ok": false, "message": error.to_string()})),
         })?,
     };
-    let (ok, message) = (answer["ok"] == true, answer["message"].as_str().unwrap_or_default());
+    let (ok, message) = (
+        answer["ok"] == true,
+        answer["message"].as_str().unwrap_or_default(),
+    );
     match arguments.format {
         Format::Json => output::json(&answer),
         Format::Text if ok => output::line(format_args!("{name}: {message}")),
         Format::Text => output::note(format_args!("{name}: {message}")),
     }
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ok {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Opens the project where no server runs, and closes it again whatever came of the work.

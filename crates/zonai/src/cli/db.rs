@@ -23,7 +23,10 @@ fn migrate(arguments: &MigrateArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
     let paths = &app.draft().paths;
     let refused = |error: StartError| {
-        Error::Faults(files::placed(app.draft(), zonai_server::schema_faults(&error, paths)))
+        Error::Faults(files::placed(
+            app.draft(),
+            zonai_server::schema_faults(&error, paths),
+        ))
     };
     let migrations = Migrations::read(&paths.schemas).map_err(|error| refused(error.into()))?;
     let _lock = DataLock::acquire(&paths.data)?;

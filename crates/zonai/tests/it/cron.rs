@@ -10,7 +10,10 @@ fn project() -> Folder {
         "lib/src/crons/sweep.yaml",
         "schedule: \"0 0 1 1 *\"\nsql: DELETE FROM tasks\n",
     );
-    folder.write("lib/src/crons/broken.yaml", "schedule: \"0 0 1 1 *\"\nsql: DELETE FROM nothing\n");
+    folder.write(
+        "lib/src/crons/broken.yaml",
+        "schedule: \"0 0 1 1 *\"\nsql: DELETE FROM nothing\n",
+    );
     folder
 }
 
@@ -21,15 +24,38 @@ fn json(outcome: &Outcome) -> serde_json::Value {
 /// What is the same with and without a server.
 fn jobs_are_listed_and_run(folder: &Folder) {
     let run = folder.zonai(&["cron", "run", "sweep"]);
-    assert_eq!((run.code, run.out.as_str()), (0, "sweep: 0 rows changed\n"), "{}", run.err);
-    let built_in = folder.zonai(&["cron", "run", "_delete_old_rate_limits", "--format", "json", "."]);
+    assert_eq!(
+        (run.code, run.out.as_str()),
+        (0, "sweep: 0 rows changed\n"),
+        "{}",
+        run.err
+    );
+    let built_in = folder.zonai(&[
+        "cron",
+        "run",
+        "_delete_old_rate_limits",
+        "--format",
+        "json",
+        ".",
+    ]);
     assert_eq!((built_in.code, &json(&built_in)["ok"]), (0, &true.into()));
     let failed = folder.zonai(&["cron", "run", "broken"]);
-    assert_eq!((failed.code, failed.out.as_str()), (1, ""), "{}", failed.err);
+    assert_eq!(
+        (failed.code, failed.out.as_str()),
+        (1, ""),
+        "{}",
+        failed.err
+    );
     assert!(failed.err.contains("nothing"), "{}", failed.err);
     let unknown = folder.zonai(&["cron", "run", "swep"]);
     assert_eq!(unknown.code, 2);
-    assert!(unknown.err.contains("there is no job `swep`; did you mean `sweep`?"), "{}", unknown.err);
+    assert!(
+        unknown
+            .err
+            .contains("there is no job `swep`; did you mean `sweep`?"),
+        "{}",
+        unknown.err
+    );
     let listed = json(&folder.zonai(&["cron", "list", "--format", "json"]));
     let jobs = listed["jobs"].as_array().unwrap();
     assert_eq!(jobs.len(), 6, "{listed}");
@@ -38,7 +64,10 @@ fn jobs_are_listed_and_run(folder: &Folder) {
     assert_eq!(job("sweep")["last"]["trigger"], "hand");
     assert_eq!(job("broken")["last"]["status"], "failed");
     let table = folder.zonai(&["cron", "list"]).out;
-    assert!(table.contains("sweep") && table.contains("0 0 1 1 *") && table.contains("0 rows changed"), "{table}");
+    assert!(
+        table.contains("sweep") && table.contains("0 0 1 1 *") && table.contains("0 rows changed"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -58,8 +87,16 @@ fn jobs_run_in_the_running_server() {
 #[test]
 fn the_next_time_is_in_the_time_zone_of_the_machine() {
     let folder = project();
-    for (zone, midnight) in [("UTC", "-01-01 00:00:00 UTC"), ("Asia/Tokyo", "-01-01 00:00:00 JST")] {
+    for (zone, midnight) in [
+        ("UTC", "-01-01 00:00:00 UTC"),
+        ("Asia/Tokyo", "-01-01 00:00:00 JST"),
+    ] {
         let listed = folder.zonai_with(&["cron", "list"], &[("TZ", zone)]);
-        assert!(listed.out.contains(midnight), "{}{}", listed.out, listed.err);
+        assert!(
+            listed.out.contains(midnight),
+            "{}{}",
+            listed.out,
+            listed.err
+        );
     }
 }

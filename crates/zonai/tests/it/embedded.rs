@@ -54,11 +54,17 @@ async fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, 
          content-length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    stream
+        .write_all(format!("{head}{body}").as_bytes())
+        .await
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
+    (
+        head[9..12].parse().unwrap(),
+        serde_json::from_str(body).unwrap_or_default(),
+    )
 }
 
 async fn create(server: &Server, title: &str) -> (u16, Value) {
@@ -72,8 +78,10 @@ async fn titles(server: &Server) -> Vec<String> {
     let (status, body) = send(server, "GET", LIST, &json!({})).await;
     assert_eq!(status, 200, "{body}");
     let items = body["data"]["items"].as_array().unwrap();
-    let mut titles: Vec<String> =
-        items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect();
+    let mut titles: Vec<String> = items
+        .iter()
+        .map(|item| item["title"].as_str().unwrap().to_owned())
+        .collect();
     titles.sort();
     titles
 }
@@ -81,12 +89,19 @@ async fn titles(server: &Server) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_in_code_refuse_the_eleventh_create() {
     let folder = project();
-    let server = app(&folder).rate_limits(TaskRateLimits).start().await.unwrap();
+    let server = app(&folder)
+        .rate_limits(TaskRateLimits)
+        .start()
+        .await
+        .unwrap();
     for _ in 0..10 {
         assert_eq!(create(&server, "x").await.0, 200);
     }
     let (status, body) = create(&server, "x").await;
-    assert_eq!((status, &body["collection"], &body["operation"]), (429, &json!("tasks"), &json!("create")));
+    assert_eq!(
+        (status, &body["collection"], &body["operation"]),
+        (429, &json!("tasks"), &json!("create"))
+    );
     assert_eq!(titles(&server).await.len(), 10, "reads go on");
     server.stop().await.unwrap();
 }
@@ -94,16 +109,42 @@ async fn limits_in_code_refuse_the_eleventh_create() {
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_in_a_file_and_in_code_fail_every_check_and_name_both_places() {
     let folder = project();
-    folder.write("lib/src/rate_limit/tasks.yaml", "table: tasks\nlimits: {}\n");
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits: {}\n",
+    );
     let faults = app(&folder).rate_limits(TaskRateLimits).check().unwrap();
-    let [fault] = faults.as_slice() else { panic!("{faults:?}") };
+    let [fault] = faults.as_slice() else {
+        panic!("{faults:?}")
+    };
     let text = fault.to_string();
-    assert!(text.contains("Table rate limits already registered for tasks"), "{text}");
-    assert!(text.contains("TaskRateLimits") && text.contains("rate_limit/tasks.yaml:2:1"), "{text}");
-    let server = app(&folder).rate_limits(TaskRateLimits).start().await.unwrap();
+    assert!(
+        text.contains("Table rate limits already registered for tasks"),
+        "{text}"
+    );
+    assert!(
+        text.contains("TaskRateLimits") && text.contains("rate_limit/tasks.yaml:2:1"),
+        "{text}"
+    );
+    let server = app(&folder)
+        .rate_limits(TaskRateLimits)
+        .start()
+        .await
+        .unwrap();
     let expected = json!({"error": "Table rate limits already registered for tasks"});
-    for (method, path) in [("POST", "/db"), ("GET", LIST), ("GET", "/nowhere"), ("DELETE", "/auth")] {
-        let answer = send(&server, method, path, &json!({"table": "notes", "object": {"text": "x"}})).await;
+    for (method, path) in [
+        ("POST", "/db"),
+        ("GET", LIST),
+        ("GET", "/nowhere"),
+        ("DELETE", "/auth"),
+    ] {
+        let answer = send(
+            &server,
+            method,
+            path,
+            &json!({"table": "notes", "object": {"text": "x"}}),
+        )
+        .await;
         assert_eq!(answer, (500, expected.clone()), "{method} {path}");
     }
     let (status, health) = send(&server, "GET", "/health", &json!({})).await;
@@ -112,7 +153,12 @@ async fn limits_in_a_file_and_in_code_fail_every_check_and_name_both_places() {
     assert_eq!(listed.code, 0, "the admin socket goes on: {}", listed.err);
     let explained = folder.zonai(&["limits", "explain", "GET", LIST]);
     for words in ["500", "TaskRateLimits", "lib/src/rate_limit/tasks.yaml:2:1"] {
-        assert!(explained.out.contains(words), "{words}: {}{}", explained.out, explained.err);
+        assert!(
+            explained.out.contains(words),
+            "{words}: {}{}",
+            explained.out,
+            explained.err
+        );
     }
     server.stop().await.unwrap();
 }
@@ -134,7 +180,10 @@ async fn a_table_that_does_not_exist_stops_the_start_and_the_nearest_is_named() 
         let error = app.start().await.err().unwrap();
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();
-        assert!(text.contains("there is no table `taks`; did you mean `tasks`?"), "{text}");
+        assert!(
+            text.contains("there is no table `taks`; did you mean `tasks`?"),
+            "{text}"
+        );
     }
 }
 
@@ -148,15 +197,24 @@ struct Titles {
 impl TableHooks for Titles {
     const TABLE: &'static str = "tasks";
 
-    async fn before_create(&self, context: &HookContext, task: &mut Map<String, Value>) -> Result<(), HookError> {
+    async fn before_create(
+        &self,
+        context: &HookContext,
+        task: &mut Map<String, Value>,
+    ) -> Result<(), HookError> {
         self.before.fetch_add(1, Ordering::SeqCst);
         match task["title"].as_str().unwrap_or_default() {
             "no" => Err("a task needs another title".into()),
             "panic" => panic!("as the test asks for"),
             "again" => {
                 let again = json!({"table": "tasks", "object": {"title": "again"}});
-                let created = context.data.create(again.as_object().cloned().unwrap_or_default()).await;
-                created.map(drop).map_err(|error| HookError(error.to_string()))
+                let created = context
+                    .data
+                    .create(again.as_object().cloned().unwrap_or_default())
+                    .await;
+                created
+                    .map(drop)
+                    .map_err(|error| HookError(error.to_string()))
             }
             "upper" => {
                 task.insert("title".to_owned(), json!("UPPER"));
@@ -181,14 +239,24 @@ async fn hooks_change_and_abort_before_and_cannot_undo_after() {
     let folder = project();
     let hooks = Titles::default();
     let server = app(&folder).hooks(hooks.clone()).start().await.unwrap();
-    assert_eq!(create(&server, "no").await, (400, json!({"error": "a task needs another title"})));
-    assert_eq!(create(&server, "panic").await, (500, json!({"error": "Internal error"})));
+    assert_eq!(
+        create(&server, "no").await,
+        (400, json!({"error": "a task needs another title"}))
+    );
+    assert_eq!(
+        create(&server, "panic").await,
+        (500, json!({"error": "Internal error"}))
+    );
     assert_eq!(hooks.after.load(Ordering::SeqCst), 0, "nothing was written");
     assert_eq!(titles(&server).await, Vec::<String>::new());
     assert_eq!(create(&server, "upper").await.1["data"]["title"], "UPPER");
     assert_eq!(create(&server, "late no").await.0, 200);
     assert_eq!(create(&server, "late panic").await.0, 200);
-    assert_eq!(titles(&server).await, ["UPPER", "late no", "late panic"], "the server goes on");
+    assert_eq!(
+        titles(&server).await,
+        ["UPPER", "late no", "late panic"],
+        "the server goes on"
+    );
     server.stop().await.unwrap();
 }
 
@@ -199,9 +267,23 @@ async fn hooks_that_call_each_other_end_at_ten() {
     let server = app(&folder).hooks(hooks.clone()).start().await.unwrap();
     let (status, body) = create(&server, "again").await;
     assert_eq!(status, 400);
-    assert!(body["error"].as_str().unwrap().contains("more than 10 deep"), "{body}");
-    assert_eq!(hooks.before.load(Ordering::SeqCst), 11, "the request's own and ten below it");
-    assert_eq!(titles(&server).await, Vec::<String>::new(), "the innermost no aborts all of them");
+    assert!(
+        body["error"]
+            .as_str()
+            .unwrap()
+            .contains("more than 10 deep"),
+        "{body}"
+    );
+    assert_eq!(
+        hooks.before.load(Ordering::SeqCst),
+        11,
+        "the request's own and ten below it"
+    );
+    assert_eq!(
+        titles(&server).await,
+        Vec::<String>::new(),
+        "the innermost no aborts all of them"
+    );
     server.stop().await.unwrap();
 }
 
@@ -211,7 +293,11 @@ struct Guard<const OF: char>(Arc<AtomicUsize>);
 impl TableHooks for Guard<'s'> {
     const TABLE: &'static str = "secrets";
 
-    async fn before_create(&self, _: &HookContext, _: &mut Map<String, Value>) -> Result<(), HookError> {
+    async fn before_create(
+        &self,
+        _: &HookContext,
+        _: &mut Map<String, Value>,
+    ) -> Result<(), HookError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -220,7 +306,11 @@ impl TableHooks for Guard<'s'> {
 impl TableHooks for Guard<'t'> {
     const TABLE: &'static str = "tasks";
 
-    async fn before_create(&self, _: &HookContext, _: &mut Map<String, Value>) -> Result<(), HookError> {
+    async fn before_create(
+        &self,
+        _: &HookContext,
+        _: &mut Map<String, Value>,
+    ) -> Result<(), HookError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -238,12 +328,20 @@ async fn hooks_do_not_run_when_a_request_is_refused_or_a_rule_denies() {
         .await
         .unwrap();
     let secret = json!({"table": "secrets", "object": {"text": "x"}});
-    assert_eq!(send(&server, "POST", "/db", &secret).await.0, 403, "no rules file: admins only");
+    assert_eq!(
+        send(&server, "POST", "/db", &secret).await.0,
+        403,
+        "no rules file: admins only"
+    );
     assert_eq!(secrets.load(Ordering::SeqCst), 0);
     for _ in 0..15 {
         create(&server, "x").await;
     }
-    assert_eq!(tasks.load(Ordering::SeqCst), 10, "refused requests reach no hook");
+    assert_eq!(
+        tasks.load(Ordering::SeqCst),
+        10,
+        "refused requests reach no hook"
+    );
     server.stop().await.unwrap();
 }
 
@@ -279,6 +377,9 @@ async fn account_hooks_see_sign_ups_and_sign_ins() {
     assert_eq!(send(&server, "POST", "/auth/sign-up", &ann).await.0, 200);
     assert_eq!(send(&server, "POST", "/auth/sign-in", &ann).await.0, 200);
     assert_eq!(send(&server, "POST", "/auth/sign-in", &wrong).await.0, 401);
-    assert_eq!((up.load(Ordering::SeqCst), into.load(Ordering::SeqCst)), (1, 1));
+    assert_eq!(
+        (up.load(Ordering::SeqCst), into.load(Ordering::SeqCst)),
+        (1, 1)
+    );
     server.stop().await.unwrap();
 }

@@ -238,8 +238,15 @@ fn admins_are_added_listed_and_removed() {
 #[test]
 fn a_table_of_accounts_without_a_column_exits_2_and_says_what_to_do() {
     let folder = project();
-    folder.write("zonai.yaml", "app:\n  tables:\n    tasks: {auth: [password]}\n");
-    for words in [&["check"][..], &["serve", "--port", "0"], &["admin", "list"]] {
+    folder.write(
+        "zonai.yaml",
+        "app:\n  tables:\n    tasks: {auth: [password]}\n",
+    );
+    for words in [
+        &["check"][..],
+        &["serve", "--port", "0"],
+        &["admin", "list"],
+    ] {
         let outcome = folder.zonai(words);
         let text = format!("{}{}", outcome.out, outcome.err);
         assert_eq!(outcome.code, 2, "{text}");
@@ -266,11 +273,17 @@ fn an_applied_schema_file_that_was_changed_stops_the_start_with_2() {
 #[test]
 fn faults_of_jobs_and_mail_texts_are_listed_too() {
     let folder = project();
-    folder.write("lib/src/crons/nightly.yaml", "schedule: every night\nsql: SELECT 1\n");
+    folder.write(
+        "lib/src/crons/nightly.yaml",
+        "schedule: every night\nsql: SELECT 1\n",
+    );
     folder.write("lib/src/email_templates/otp.txt", "Your code is {{cod}}\n");
     let outcome = folder.zonai(&["check"]);
     assert_eq!(outcome.code, 2);
-    for words in ["lib/src/crons/nightly.yaml:1:11: ", "lib/src/email_templates/otp.txt:1:"] {
+    for words in [
+        "lib/src/crons/nightly.yaml:1:11: ",
+        "lib/src/email_templates/otp.txt:1:",
+    ] {
         assert!(outcome.out.contains(words), "{words}\n{}", outcome.out);
     }
     assert!(outcome.err.contains("2 faults"), "{}", outcome.err);

@@ -290,13 +290,19 @@ const TEN_FAULTS: [(&str, &str); 10] = [
     ("07.yaml", "table: tasks\nlimits:\n  get: [5/1m\n"),
     ("08.yaml", "table: tasks\nmode: watch\nlimits: {}\n"),
     ("09.yaml", "table: tasks\nauth:\n  signIn: 5/1m\n"),
-    ("10.dart", "final class A extends TableRateLimits<T, T> {\n  A() : super(tasks);\n  int createPolicy() { return 1 + 1; }\n}\nA main() => A();\n"),
+    (
+        "10.dart",
+        "final class A extends TableRateLimits<T, T> {\n  A() : super(tasks);\n  int createPolicy() { return 1 + 1; }\n}\nA main() => A();\n",
+    ),
 ];
 
 #[test]
 fn a_folder_with_ten_faults_is_listed_with_ten_and_the_running_server_goes_on() {
     let folder = project();
-    folder.write("lib/src/rate_limit/tasks.yaml", "table: tasks\nlimits:\n  list: 2/1h\n");
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits:\n  list: 2/1h\n",
+    );
     let served = Served::start(&folder, &[]);
     for (name, text) in TEN_FAULTS {
         folder.write(&format!("lib/src/rate_limit/{name}"), text);
@@ -316,29 +322,43 @@ fn a_folder_with_ten_faults_is_listed_with_ten_and_the_running_server_goes_on() 
     let statuses: Vec<String> = (0..3).map(|_| served.get(LIST)[9..12].to_owned()).collect();
     assert_eq!(statuses, ["200", "200", "429"], "the limits before");
     let health = served.get("/health");
-    assert!(health.contains("\"faults\":10") && health.contains("\"version\":1"), "{health}");
+    assert!(
+        health.contains("\"faults\":10") && health.contains("\"version\":1"),
+        "{health}"
+    );
 }
 
 #[test]
 fn without_a_server_the_stored_counters_are_explained_and_limits_are_shown_alike() {
     let folder = project();
     folder.write("zonai.yaml", "rateLimit: {shared: {confirm: 7/1m}}\n");
-    folder.write("lib/src/rate_limit/tasks.yaml", "table: tasks\nlimits:\n  list: 2/1h\n");
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits:\n  list: 2/1h\n",
+    );
     let mut served = Served::start(&folder, &[]);
     let statuses: Vec<String> = (0..3).map(|_| served.get(LIST)[9..12].to_owned()).collect();
     assert_eq!(statuses, ["200", "200", "429"]);
     let from_above = |words: &[&str]| {
-        let output = command(words).current_dir(folder.path().parent().unwrap()).output().unwrap();
+        let output = command(words)
+            .current_dir(folder.path().parent().unwrap())
+            .output()
+            .unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let path = folder.path().to_str().unwrap();
     let listed = folder.zonai(&["limits", "list"]).out;
-    assert!(listed.contains("lib/src/rate_limit/tasks.yaml:3:3") && listed.contains("  zonai.yaml:1:22"), "{listed}");
+    assert!(
+        listed.contains("lib/src/rate_limit/tasks.yaml:3:3")
+            && listed.contains("  zonai.yaml:1:22"),
+        "{listed}"
+    );
     assert_eq!(from_above(&["limits", "list", path]), listed);
     let explain = || {
         let words = ["limits", "explain", "GET", LIST, "--format", "json"];
         let explained = folder.zonai(&words);
-        serde_json::from_str::<serde_json::Value>(&explained.out).unwrap_or_else(|_| panic!("{}", explained.err))
+        serde_json::from_str::<serde_json::Value>(&explained.out)
+            .unwrap_or_else(|_| panic!("{}", explained.err))
     };
     let running = explain();
     served.signal("-TERM");
@@ -346,12 +366,21 @@ fn without_a_server_the_stored_counters_are_explained_and_limits_are_shown_alike
     assert_eq!(folder.zonai(&["limits", "list"]).out, listed);
     assert_eq!(from_above(&["limits", "list", path]), listed);
     let mut stored = explain();
-    assert_eq!((&running["outcome"], &stored["outcome"]), (&"refuse".into(), &"refuse".into()));
+    assert_eq!(
+        (&running["outcome"], &stored["outcome"]),
+        (&"refuse".into(), &"refuse".into())
+    );
     // Time goes on between the two, and wall times are derived anew by each process.
     stored["retryAfter"] = running["retryAfter"].clone();
     for key in ["resetMs", "resetInMs"] {
-        let (stored, running) = (&mut stored["counters"][0][key], &running["counters"][0][key]);
-        assert!(stored.as_i64().unwrap().abs_diff(running.as_i64().unwrap()) < 60_000, "{key}");
+        let (stored, running) = (
+            &mut stored["counters"][0][key],
+            &running["counters"][0][key],
+        );
+        assert!(
+            stored.as_i64().unwrap().abs_diff(running.as_i64().unwrap()) < 60_000,
+            "{key}"
+        );
         *stored = running.clone();
     }
     assert_eq!(stored, running);
