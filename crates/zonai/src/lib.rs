@@ -42,6 +42,5 @@ pub use zonai_limit::{
     TableRateLimits,
 };
 pub use zonai_policy::Diagnostic;
-pub use zonai_server::{AccountHooks, HookContext, HookData, HookError, TableHooks};
 pub use zonai_server::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};
 pub use zonai_server::{AccountHooks, HookContext, HookData, HookError, TableHooks};
