@@ -94,6 +94,15 @@ pub fn exact_under_threads<H: Home>(home: &H) {
     }
 }
 
+/// Ends the loop beside it, also when the case fails.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The same while everything is stored again and again.
 pub fn exact_while_it_is_stored<H: Home>(home: &H) {
     let scene = Scene::new(home, 100);
@@ -104,10 +113,10 @@ pub fn exact_while_it_is_stored<H: Home>(home: &H) {
                 scene.store().commit_all();
             }
         });
+        let _ends = SetOnDrop(&done);
         for round in 0..20 {
             assert_eq!(race(&scene, client(round), 2), 100, "round {round}");
         }
-        done.store(true, Ordering::Relaxed);
     });
     scene.store().commit_all();
     assert_eq!(scene.limiter.counters().changed(), 0);

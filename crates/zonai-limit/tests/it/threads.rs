@@ -61,6 +61,15 @@ fn s2_3_a_shared_counter_is_exact_too() {
     assert_eq!(race(&counters, 8, v4(1), START, &charges), 2 * 8 * 8 * 8);
 }
 
+/// Ends the loop beside it, also when the test fails.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn reclaiming_and_storing_beside_it_change_nothing() {
     let counters = Counters::new(1_000);
@@ -76,10 +85,10 @@ fn reclaiming_and_storing_beside_it_change_nothing() {
                 counters.for_each(&mut |key, _| counters.mark_changed(key));
             }
         });
+        let _ends = SetOnDrop(&done);
         for client in 0..100 {
             assert_eq!(race(&counters, 2, v4(client << 8), START, &charges), 100);
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert_eq!(counters.len(), 100);
 }
