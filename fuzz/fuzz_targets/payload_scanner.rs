@@ -9,7 +9,9 @@ use zonai_http::{Field, Progress, QueryBody, Scanner, Want, decode_body_param, s
 
 // The first byte is the size of the pieces.
 fuzz_target!(|data: &[u8]| {
-    let Some((&size, text)) = data.split_first() else { return };
+    let Some((&size, text)) = data.split_first() else {
+        return;
+    };
     let whole = scan(text, text.len().max(1));
     let pieces = scan(text, usize::from(size).max(1));
     assert_eq!(whole.table(), pieces.table());
@@ -18,14 +20,18 @@ fuzz_target!(|data: &[u8]| {
         assert!(!whole.is_broken());
         match (whole.table(), table) {
             (Field::Missing, None) => {}
-            (Field::Text(found), Some(serde_json::Value::String(table))) => assert_eq!(found, table),
+            (Field::Text(found), Some(serde_json::Value::String(table))) => {
+                assert_eq!(found, table)
+            }
             (Field::TooLong, Some(serde_json::Value::String(table))) => assert!(table.len() > 256),
             (Field::NotString, Some(other)) => assert!(!other.is_string()),
             (found, table) => panic!("{found:?} is not {table:?}"),
         }
     }
     if let Ok(query) = std::str::from_utf8(text) {
-        let QueryBody::Scanned(found) = scan_query(query) else { return };
+        let QueryBody::Scanned(found) = scan_query(query) else {
+            return;
+        };
         if let Ok(body) = decode_body_param(query) {
             let direct = scan(&body, body.len().max(1));
             assert_eq!(found.table(), direct.table());
@@ -36,7 +42,10 @@ fuzz_target!(|data: &[u8]| {
 
 fn scan(text: &[u8], size: usize) -> Scanner {
     let mut scanner = Scanner::new(Want::Table);
-    if !text.chunks(size).any(|piece| scanner.feed(piece) == Progress::Done) {
+    if !text
+        .chunks(size)
+        .any(|piece| scanner.feed(piece) == Progress::Done)
+    {
         scanner.finish();
     }
     scanner

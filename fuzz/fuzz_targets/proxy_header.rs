@@ -7,11 +7,15 @@ use zonai_http::proxy_protocol::{MAX_HEADER, parse};
 
 // The first two bytes choose where the bytes are cut.
 fuzz_target!(|data: &[u8]| {
-    let Some((cut, bytes)) = data.split_first_chunk::<2>() else { return };
+    let Some((cut, bytes)) = data.split_first_chunk::<2>() else {
+        return;
+    };
     let whole = parse(bytes);
     match whole {
         Parsed::NeedMore => assert!(bytes.len() < MAX_HEADER),
-        Parsed::Header { consumed, .. } => assert!(consumed <= bytes.len() && consumed <= MAX_HEADER),
+        Parsed::Header { consumed, .. } => {
+            assert!(consumed <= bytes.len() && consumed <= MAX_HEADER)
+        }
         Parsed::Invalid => {}
     }
     // What was decided on a beginning stands when more comes.

@@ -76,7 +76,9 @@ impl Hand {
     /// Starts the machine anew: the boot clock begins again at one second, the boot has another name, the wall
     /// clock goes on.
     pub fn reboot(&self) {
-        self.0.now_ms.store(crate::BEFORE_BOOT_MS + 1_000, Ordering::SeqCst);
+        self.0
+            .now_ms
+            .store(crate::BEFORE_BOOT_MS + 1_000, Ordering::SeqCst);
         self.0.boots.fetch_add(1, Ordering::SeqCst);
     }
 }

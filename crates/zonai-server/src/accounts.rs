@@ -9,8 +9,8 @@ use std::sync::Arc;
 use http::{HeaderMap, header};
 use rusqlite::Connection;
 use zonai_auth::{
-    Auth, AuthAction, AuthAsk, AuthError, AuthGate, AuthSettings, Hasher, MailTransport, Password, TableSetup, Templates,
-    parse_bearer,
+    Auth, AuthAction, AuthAsk, AuthError, AuthGate, AuthSettings, Hasher, MailTransport, Password,
+    TableSetup, Templates, parse_bearer,
 };
 use zonai_data::{AccountAction, Caller, DataError, Database, HashPassword, User};
 use zonai_limit::{Admitted, Client};
@@ -19,7 +19,9 @@ use crate::settings::{AuthMethod, Settings};
 
 /// The text of a token that came with a request; `None` without one.
 pub(crate) fn token(headers: &HeaderMap) -> Result<Option<&str>, AuthError> {
-    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
     match parse_bearer(value.as_bytes()) {
         Some(token) => Ok(Some(token)),
         None => Err(AuthError::Unauthorized("Invalid or expired token")),
@@ -30,10 +32,16 @@ pub(crate) fn token(headers: &HeaderMap) -> Result<Option<&str>, AuthError> {
 ///
 /// # Errors
 /// 401 for a token that is not good.
-pub(crate) fn caller(auth: &Auth, admitted: &Admitted, headers: &HeaderMap) -> Result<Caller, AuthError> {
+pub(crate) fn caller(
+    auth: &Auth,
+    admitted: &Admitted,
+    headers: &HeaderMap,
+) -> Result<Caller, AuthError> {
     match token(headers)? {
         None => Ok(Caller::Anonymous),
-        Some(token) => auth.authenticate(admitted, token).map(|found| as_data(&found)),
+        Some(token) => auth
+            .authenticate(admitted, token)
+            .map(|found| as_data(&found)),
     }
 }
 
@@ -45,22 +53,31 @@ pub(crate) fn as_data(caller: &zonai_auth::Caller) -> Caller {
         claims: caller.claims.clone(),
         row: caller.user.clone(),
     });
-    if caller.admin { Caller::Admin(Some(user)) } else { Caller::User(user) }
+    if caller.admin {
+        Caller::Admin(Some(user))
+    } else {
+        Caller::User(user)
+    }
 }
 
 /// How the accounts of each table sign in.
 pub(crate) fn tables(settings: &Settings) -> Vec<TableSetup> {
-    let tables = settings.app.tables.iter().filter(|(_, table)| table.has_accounts()).map(|(name, table)| {
-        let has = |method| table.auth.contains(&method);
-        TableSetup {
-            name: name.clone(),
-            // A table of admins without `auth` signs in with passwords.
-            password: has(AuthMethod::Password) || table.auth.is_empty(),
-            otp: has(AuthMethod::Otp),
-            magic_link: has(AuthMethod::MagicLink),
-            admin: table.admin,
-        }
-    });
+    let tables = settings
+        .app
+        .tables
+        .iter()
+        .filter(|(_, table)| table.has_accounts())
+        .map(|(name, table)| {
+            let has = |method| table.auth.contains(&method);
+            TableSetup {
+                name: name.clone(),
+                // A table of admins without `auth` signs in with passwords.
+                password: has(AuthMethod::Password) || table.auth.is_empty(),
+                otp: has(AuthMethod::Otp),
+                magic_link: has(AuthMethod::MagicLink),
+                admin: table.admin,
+            }
+        });
     tables.collect()
 }
 
@@ -73,7 +90,11 @@ pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::
         Some(mail) => Some(MailTransport::Smtp(mail.clone())),
         None => settings.app.dev_mail.then_some(MailTransport::Log),
     };
-    let folder = settings.paths.email_templates.is_dir().then_some(settings.paths.email_templates.as_path());
+    let folder = settings
+        .paths
+        .email_templates
+        .is_dir()
+        .then_some(settings.paths.email_templates.as_path());
     Ok(AuthSettings {
         app_name: settings.app.name.clone(),
         base_url: settings.app.base_url.clone(),
@@ -88,13 +109,20 @@ pub(crate) fn settings(settings: &Settings) -> Result<AuthSettings, zonai_auth::
 pub(crate) struct PasswordColumns(pub(crate) Arc<Hasher>);
 
 impl HashPassword for PasswordColumns {
-    fn hash<'a>(&'a self, plain: &'a str) -> Pin<Box<dyn Future<Output = Result<String, DataError>> + Send + 'a>> {
+    fn hash<'a>(
+        &'a self,
+        plain: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<String, DataError>> + Send + 'a>> {
         Box::pin(async move {
-            let password = Password::chosen(plain).map_err(|error| DataError::BadRequest(error.to_string()))?;
-            self.0.hash(Client::Local, password).await.map_err(|error| match error {
-                AuthError::Busy(_) => DataError::BusyWriting,
-                _ => DataError::Internal,
-            })
+            let password = Password::chosen(plain)
+                .map_err(|error| DataError::BadRequest(error.to_string()))?;
+            self.0
+                .hash(Client::Local, password)
+                .await
+                .map_err(|error| match error {
+                    AuthError::Busy(_) => DataError::BusyWriting,
+                    _ => DataError::Internal,
+                })
         })
     }
 }

@@ -57,7 +57,10 @@ impl AdminSocket {
         socket.bind(&SockAddr::unix(&path)?)?;
         socket.listen(16)?;
         socket.set_nonblocking(true)?;
-        Ok(Self { listener: UnixListener::from_std(socket.into())?, path })
+        Ok(Self {
+            listener: UnixListener::from_std(socket.into())?,
+            path,
+        })
     }
 
     /// Answers operators until the server stops.
@@ -72,7 +75,9 @@ impl AdminSocket {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                continue;
+            };
             let (state, stop) = (Arc::clone(&state), stop.clone());
             let tasks = state.tasks.clone();
             tasks.spawn(async move {

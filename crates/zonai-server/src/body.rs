@@ -117,7 +117,12 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(incoming: Incoming, held: &Arc<Held>, client: Client, bounds: &Bounds) -> Self {
+    pub(crate) fn new(
+        incoming: Incoming,
+        held: &Arc<Held>,
+        client: Client,
+        bounds: &Bounds,
+    ) -> Self {
         Self {
             ended: incoming.is_end_stream(),
             incoming,

@@ -25,7 +25,11 @@ pub fn check(settings: &Settings, additions: &Additions, clock: &Clock) -> Vec<D
 }
 
 /// What stops a start.
-pub(crate) fn stopping(settings: &Settings, additions: &Additions, clock: &Clock) -> Vec<Diagnostic> {
+pub(crate) fn stopping(
+    settings: &Settings,
+    additions: &Additions,
+    clock: &Clock,
+) -> Vec<Diagnostic> {
     find(settings, additions, clock).faults
 }
 
@@ -48,7 +52,11 @@ fn find(settings: &Settings, additions: &Additions, clock: &Clock) -> Found {
         }
         // Without tables, whatever names one would be called wrong.
         Err(mut faults) => {
-            faults.extend(project::crons::read(&paths.crons, &paths.project).err().unwrap_or_default());
+            faults.extend(
+                project::crons::read(&paths.crons, &paths.project)
+                    .err()
+                    .unwrap_or_default(),
+            );
             faults
         }
     };
@@ -68,8 +76,15 @@ pub(crate) fn template_fault(error: &TemplateError, project: &Path) -> Diagnosti
     let text = error.to_string();
     // The text begins with the path, and the place where there is one: both are the diagnostic's own.
     let (path, message) = match error {
-        TemplateError::Read { path, .. } | TemplateError::Useless { path, .. } => (path, text.as_str()),
-        TemplateError::Placeholder { path, line, column, reason } => {
+        TemplateError::Read { path, .. } | TemplateError::Useless { path, .. } => {
+            (path, text.as_str())
+        }
+        TemplateError::Placeholder {
+            path,
+            line,
+            column,
+            reason,
+        } => {
             let shown = shown(path, project);
             let number = |value: &usize| u32::try_from(*value).unwrap_or(1);
             return match Source::read(path, &shown) {
@@ -80,6 +95,8 @@ pub(crate) fn template_fault(error: &TemplateError, project: &Path) -> Diagnosti
         TemplateError::Large(path) | TemplateError::Name(path) => (path, text.as_str()),
         _ => return Diagnostic::whole_file("emailTemplatesPath", text),
     };
-    let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(message);
+    let message = message
+        .strip_prefix(&format!("{}: ", path.display()))
+        .unwrap_or(message);
     Diagnostic::whole_file(&shown(path, project), message)
 }

@@ -33,7 +33,9 @@ impl Origins {
         let allowed = match self {
             Self::Any => true,
             Self::Loopback => is_loopback(text),
-            Self::Listed(origins) => origins.iter().any(|listed| listed.eq_ignore_ascii_case(text)),
+            Self::Listed(origins) => origins
+                .iter()
+                .any(|listed| listed.eq_ignore_ascii_case(text)),
         };
         allowed.then(|| origin.clone())
     }
@@ -108,7 +110,9 @@ fn is_loopback(origin: &str) -> bool {
         },
     };
     host.eq_ignore_ascii_case("localhost")
-        || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        || host
+            .parse()
+            .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
 }
 
 fn is_port(text: &str) -> bool {
@@ -122,10 +126,22 @@ mod tests {
 
     #[test]
     fn only_pages_of_this_machine_are_loopback() {
-        for origin in ["http://localhost", "https://localhost:5173", "http://127.0.0.1:1", "http://[::1]:80"] {
+        for origin in [
+            "http://localhost",
+            "https://localhost:5173",
+            "http://127.0.0.1:1",
+            "http://[::1]:80",
+        ] {
             assert!(is_loopback(origin), "{origin}");
         }
-        for origin in ["null", "http://localhost.example", "http://127.0.0.1.example:80", "http://10.0.0.1", "ftp://localhost", "http://[::1]x"] {
+        for origin in [
+            "null",
+            "http://localhost.example",
+            "http://127.0.0.1.example:80",
+            "http://10.0.0.1",
+            "ftp://localhost",
+            "http://[::1]x",
+        ] {
             assert!(!is_loopback(origin), "{origin}");
         }
     }

@@ -64,7 +64,10 @@ impl Explain {
         let peer = match text("peer") {
             None => Some(Ipv4Addr::LOCALHOST.into()),
             Some("unix") => None,
-            Some(ip) => Some(ip.parse().map_err(|_invalid| ExplainError::Peer(ip.to_owned()))?),
+            Some(ip) => Some(
+                ip.parse()
+                    .map_err(|_invalid| ExplainError::Peer(ip.to_owned()))?,
+            ),
         };
         if let Some(raw) = text("request") {
             return Self::from_raw(raw.as_bytes(), peer);
@@ -89,7 +92,9 @@ impl Explain {
         let wrong = |error: &dyn std::fmt::Display| ExplainError::Request(error.to_string());
         let length = match request.parse(raw).map_err(|error| wrong(&error))? {
             httparse::Status::Complete(length) => length,
-            httparse::Status::Partial => return Err(wrong(&"the head does not end with an empty line")),
+            httparse::Status::Partial => {
+                return Err(wrong(&"the head does not end with an empty line"));
+            }
         };
         let body = raw.get(length..).unwrap_or_default();
         Ok(Self {
@@ -127,7 +132,12 @@ pub(crate) async fn explain(
         .map_err(|_invalid| ExplainError::Method(request.method.clone()))?;
     let headers = headers(&request.headers)?;
     let found = gate.client(request.peer, &headers);
-    let (_, steps) = trace_client(request.peer, &headers, gate.trusted_proxy.as_ref(), gate.ipv6_prefix);
+    let (_, steps) = trace_client(
+        request.peer,
+        &headers,
+        gate.trusted_proxy.as_ref(),
+        gate.ipv6_prefix,
+    );
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let route = route::of(&method, path);
     let client = json!({
@@ -137,7 +147,9 @@ pub(crate) async fn explain(
         "steps": steps,
     });
     if route == route::Route::Health {
-        return Ok(json!({"client": client, "limited": false, "outcome": "admit", "why": "/health is never limited"}));
+        return Ok(
+            json!({"client": client, "limited": false, "outcome": "admit", "why": "/health is never limited"}),
+        );
     }
     let target = target_of(gate, &route, request, query);
     let body = request.body.as_deref().unwrap_or_default();
@@ -146,7 +158,9 @@ pub(crate) async fn explain(
         Some(beyond) => beyond.counters(gate, now, &found, &target, body).await,
         None => Vec::new(),
     };
-    let places = beyond.as_ref().and_then(|beyond| beyond.full_of_streams(&found, &target));
+    let places = beyond
+        .as_ref()
+        .and_then(|beyond| beyond.full_of_streams(&found, &target));
     let mut answer = outcome(gate, clock, &found, &target, more).await;
     answer["client"] = client;
     if let Some(places) = places {
@@ -175,7 +189,13 @@ fn target_of(gate: &Gate, route: &route::Route<'_>, request: &Explain, query: &s
 }
 
 /// What comes out; `more` are counters that are asked after those of the request.
-async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, more: Vec<Explained>) -> Value {
+async fn outcome(
+    gate: &Gate,
+    clock: &Clock,
+    found: &Found,
+    target: &Target,
+    more: Vec<Explained>,
+) -> Value {
     let now = clock.now();
     let ask = Ask {
         bucket: target.bucket,
@@ -204,7 +224,10 @@ async fn outcome(gate: &Gate, clock: &Clock, found: &Found, target: &Target, mor
         (To::Nowhere(nowhere), None) => Some(nowhere.why().to_owned()),
         _ => None,
     };
-    let listed: Vec<Value> = counters.iter().map(|counter| row(clock, now, counter)).collect();
+    let listed: Vec<Value> = counters
+        .iter()
+        .map(|counter| row(clock, now, counter))
+        .collect();
     json!({
         "limited": !counters.is_empty(),
         "exempt": ask.exempt,

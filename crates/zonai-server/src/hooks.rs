@@ -74,31 +74,51 @@ pub trait TableHooks: Send + Sync + 'static {
     const TABLE: &'static str;
 
     /// Before a row is made: may change it, or abort.
-    fn before_create(&self, context: &HookContext, object: &mut Map<String, Value>) -> impl Future<Output = Done> + Send {
+    fn before_create(
+        &self,
+        context: &HookContext,
+        object: &mut Map<String, Value>,
+    ) -> impl Future<Output = Done> + Send {
         let _ = (context, object);
         ready(Ok(()))
     }
 
     /// After a row was made.
-    fn after_create(&self, context: &HookContext, row: &Value) -> impl Future<Output = Done> + Send {
+    fn after_create(
+        &self,
+        context: &HookContext,
+        row: &Value,
+    ) -> impl Future<Output = Done> + Send {
         let _ = (context, row);
         ready(Ok(()))
     }
 
     /// Before rows are changed; `payload` is the request's `{table, where, updates, …}`.
-    fn before_update(&self, context: &HookContext, payload: &mut Payload) -> impl Future<Output = Done> + Send {
+    fn before_update(
+        &self,
+        context: &HookContext,
+        payload: &mut Payload,
+    ) -> impl Future<Output = Done> + Send {
         let _ = (context, payload);
         ready(Ok(()))
     }
 
     /// After a row was changed, for each of them.
-    fn after_update(&self, context: &HookContext, row: &Value) -> impl Future<Output = Done> + Send {
+    fn after_update(
+        &self,
+        context: &HookContext,
+        row: &Value,
+    ) -> impl Future<Output = Done> + Send {
         let _ = (context, row);
         ready(Ok(()))
     }
 
     /// Before rows are deleted; `payload` is the request's `{table, where, …}`.
-    fn before_delete(&self, context: &HookContext, payload: &mut Payload) -> impl Future<Output = Done> + Send {
+    fn before_delete(
+        &self,
+        context: &HookContext,
+        payload: &mut Payload,
+    ) -> impl Future<Output = Done> + Send {
         let _ = (context, payload);
         ready(Ok(()))
     }
@@ -161,11 +181,17 @@ impl Hooks {
     /// Every table that hooks name.
     pub(crate) fn table_names(&self) -> impl Iterator<Item = &'static str> {
         let accounts = self.accounts.iter().map(|hooks| hooks.table());
-        self.tables.iter().map(|hooks| hooks.table()).chain(accounts)
+        self.tables
+            .iter()
+            .map(|hooks| hooks.table())
+            .chain(accounts)
     }
 
     pub(crate) fn of(&self, table: &str) -> impl Iterator<Item = &dyn DynTableHooks> {
-        self.tables.iter().filter(move |hooks| hooks.table() == table).map(AsRef::as_ref)
+        self.tables
+            .iter()
+            .filter(move |hooks| hooks.table() == table)
+            .map(AsRef::as_ref)
     }
 }
 
@@ -217,11 +243,20 @@ impl HookData {
 
     async fn operate(&self, route: Route, payload: Map<String, Value>) -> Result<Value, DataError> {
         if self.depth >= MAX_DEPTH {
-            return Err(DataError::BadRequest(format!("hooks call each other more than {MAX_DEPTH} deep")));
+            return Err(DataError::BadRequest(format!(
+                "hooks call each other more than {MAX_DEPTH} deep"
+            )));
         }
         let payload = Payload::from_members(payload);
         let internal = Arc::clone(&self.state.internal);
-        let work = perform(&self.state, &*internal, &Caller::Admin(None), route, payload, self.depth + 1);
+        let work = perform(
+            &self.state,
+            &*internal,
+            &Caller::Admin(None),
+            route,
+            payload,
+            self.depth + 1,
+        );
         // Boxed, because an operation may run hooks that run operations.
         let work: std::pin::Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(work);
         Ok(work.await?.map_or(Value::Null, |json| json.to_value()))

@@ -82,27 +82,48 @@ impl Jobs {
             .iter()
             .filter_map(|(name, schedule, work)| {
                 let schedule = Cron::from_str(schedule).ok()?;
-                Some(Job::new((*name).to_owned(), schedule, false, true, work.clone()))
+                Some(Job::new(
+                    (*name).to_owned(),
+                    schedule,
+                    false,
+                    true,
+                    work.clone(),
+                ))
             })
             .collect();
         jobs.extend(crons.into_iter().map(|cron| {
-            Job::new(cron.name, cron.schedule, cron.catch_up, cron.enabled, Work::Sql(cron.sql))
+            Job::new(
+                cron.name,
+                cron.schedule,
+                cron.catch_up,
+                cron.enabled,
+                Work::Sql(cron.sql),
+            )
         }));
         Self { jobs, history }
     }
 
     fn find(&self, name: &str) -> Result<&Job, JobError> {
-        self.jobs.iter().find(|job| job.name == name).ok_or_else(|| JobError::Unknown {
-            name: name.to_owned(),
-            nearest: zonai_policy::nearest(name, self.jobs.iter().map(|job| job.name.as_str())).map(str::to_owned),
-        })
+        self.jobs
+            .iter()
+            .find(|job| job.name == name)
+            .ok_or_else(|| JobError::Unknown {
+                name: name.to_owned(),
+                nearest: zonai_policy::nearest(name, self.jobs.iter().map(|job| job.name.as_str()))
+                    .map(str::to_owned),
+            })
     }
 
     /// Runs a job now. What it did.
     ///
     /// # Errors
     /// When there is none of that name, it is running, or it fails.
-    pub(crate) async fn run(&self, state: &State, name: &str, trigger: Trigger) -> Result<String, JobError> {
+    pub(crate) async fn run(
+        &self,
+        state: &State,
+        name: &str,
+        trigger: Trigger,
+    ) -> Result<String, JobError> {
         let job = self.find(name)?;
         let Ok(_running) = job.running.try_lock() else {
             return Err(JobError::Running(name.to_owned()));
@@ -133,7 +154,10 @@ impl Jobs {
             .iter()
             .map(|job| {
                 let next = job.next(&now).filter(|_| job.enabled);
-                let last = self.history.runs(&*state.internal, &job.name, 1).unwrap_or_default();
+                let last = self
+                    .history
+                    .runs(&*state.internal, &job.name, 1)
+                    .unwrap_or_default();
                 json!({
                     "name": job.name,
                     "schedule": job.schedule.as_str(),
@@ -151,7 +175,14 @@ impl Jobs {
 
 impl Job {
     fn new(name: String, schedule: Cron, catch_up: bool, enabled: bool, work: Work) -> Self {
-        Self { name, schedule, catch_up, enabled, work, running: Mutex::new(()) }
+        Self {
+            name,
+            schedule,
+            catch_up,
+            enabled,
+            work,
+            running: Mutex::new(()),
+        }
     }
 
     fn next(&self, after: &jiff::Zoned) -> Option<jiff::Zoned> {
@@ -162,4 +193,3 @@ impl Job {
         self.schedule.find_previous_occurrence(before, true).ok()
     }
 }
-

@@ -43,15 +43,25 @@ pub struct ListenError {
 impl ListenError {
     fn new(address: &Listen, source: io::Error) -> Self {
         let hint = match (address, source.kind()) {
-            (Listen::Tcp(_), io::ErrorKind::AddrInUse) => ": another program listens there; choose another with --port",
+            (Listen::Tcp(_), io::ErrorKind::AddrInUse) => {
+                ": another program listens there; choose another with --port"
+            }
             (Listen::Tcp(_), io::ErrorKind::PermissionDenied) => {
                 ": ports below 1024 need privileges; choose another with --port"
             }
-            (Listen::Unix(_), io::ErrorKind::AddrInUse) => ": another program listens there, or it is another file",
-            (Listen::Inherited(_), _) => ": a socket unit of systemd hands them over, counted from 0",
+            (Listen::Unix(_), io::ErrorKind::AddrInUse) => {
+                ": another program listens there, or it is another file"
+            }
+            (Listen::Inherited(_), _) => {
+                ": a socket unit of systemd hands them over, counted from 0"
+            }
             _ => "",
         };
-        Self { address: shown(address), hint, source }
+        Self {
+            address: shown(address),
+            hint,
+            source,
+        }
     }
 }
 
@@ -65,12 +75,18 @@ pub(crate) fn bind_all(listen: &[Listen]) -> Result<Vec<Listener>, ListenError> 
     for address in listen {
         let bound = match address {
             Listen::Tcp(address) => bind_tcp(*address).map(Listener::Tcp),
-            Listen::Unix(path) => bind_unix(path).map(|listener| Listener::Unix(listener, path.clone())),
+            Listen::Unix(path) => {
+                bind_unix(path).map(|listener| Listener::Unix(listener, path.clone()))
+            }
             Listen::Inherited(index) => inherit(&mut inherited, *index),
         };
         match bound {
             Ok(listener) => listeners.push(listener),
-            Err(error) if listeners.len() + 1 == listen.len() && lacks_ipv6(address, &error) && !listeners.is_empty() => {
+            Err(error)
+                if listeners.len() + 1 == listen.len()
+                    && lacks_ipv6(address, &error)
+                    && !listeners.is_empty() =>
+            {
                 tracing::info!("no IPv6 on this machine; listening on IPv4 only");
             }
             Err(error) => return Err(ListenError::new(address, error)),
@@ -81,8 +97,10 @@ pub(crate) fn bind_all(listen: &[Listen]) -> Result<Vec<Listener>, ListenError> 
 
 fn lacks_ipv6(address: &Listen, error: &io::Error) -> bool {
     let loopback = matches!(address, Listen::Tcp(SocketAddr::V6(v6)) if v6.ip().is_loopback());
-    let missing = matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-        || error.raw_os_error() == Some(EAFNOSUPPORT);
+    let missing = matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported
+    ) || error.raw_os_error() == Some(EAFNOSUPPORT);
     loopback && missing
 }
 
@@ -98,7 +116,11 @@ fn shown(address: &Listen) -> String {
 }
 
 fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = RawSocket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() && address.ip().is_unspecified() {
         // `[::]` takes IPv4 as well; its clients come as IPv4-mapped addresses, which are the IPv4 addresses.
@@ -129,7 +151,8 @@ fn inherit(inherited: &mut listenfd::ListenFd, index: usize) -> io::Result<Liste
     }
     if let Ok(Some(unix)) = inherited.take_unix_listener(index) {
         unix.set_nonblocking(true)?;
-        return UnixListener::from_std(unix).map(|listener| Listener::Unix(listener, Default::default()));
+        return UnixListener::from_std(unix)
+            .map(|listener| Listener::Unix(listener, Default::default()));
     }
     Err(io::Error::new(
         io::ErrorKind::NotFound,
@@ -185,11 +208,18 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
                     state.telemetry.connections_refused.inc();
                     continue;
                 };
-                let serve = connection::serve(Arc::clone(&state), stream, peer, watched, stop.clone());
+                let serve =
+                    connection::serve(Arc::clone(&state), stream, peer, watched, stop.clone());
                 state.tasks.spawn(serve);
             }
             // The client went away before it was accepted.
-            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ConnectionAborted
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::Interrupted
+                ) => {}
             Err(error) => {
                 // Out of files or memory: that passes, and spinning would not help.
                 tracing::warn!(%error, "cannot accept a connection; trying again");

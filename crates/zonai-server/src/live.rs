@@ -55,15 +55,25 @@ impl Live {
         let mut groups = self.groups.lock();
         if let Some(group) = groups.get(question.key()).and_then(Weak::upgrade) {
             let results = group.results();
-            return Subscription { _group: group, results };
+            return Subscription {
+                _group: group,
+                results,
+            };
         }
         let group = Arc::new(Group::new(question.clone()));
         groups.retain(|_, group| group.strong_count() > 0);
         groups.insert(question.key().to_owned(), Arc::downgrade(&group));
         drop(groups);
         let results = group.results();
-        state.tasks.spawn(group::run(Arc::downgrade(state), Arc::downgrade(&group), self.stop.clone()));
-        Subscription { _group: group, results }
+        state.tasks.spawn(group::run(
+            Arc::downgrade(state),
+            Arc::downgrade(&group),
+            self.stop.clone(),
+        ));
+        Subscription {
+            _group: group,
+            results,
+        }
     }
 
     /// The first result of a question, from its group.
@@ -84,7 +94,11 @@ impl Live {
 
     /// How many different questions are being watched.
     pub(crate) fn questions(&self) -> usize {
-        self.groups.lock().values().filter(|group| group.strong_count() > 0).count()
+        self.groups
+            .lock()
+            .values()
+            .filter(|group| group.strong_count() > 0)
+            .count()
     }
 
     fn changed(&self, state: &State, change: &Change) {

@@ -15,7 +15,11 @@ impl SlotNames for Names {
             Some(custom) => format!("{}:{custom}", name.collection).into(),
             None => name.collection,
         };
-        Some(StoredName { table, operation: name.operation, window_ms: name.window_ms })
+        Some(StoredName {
+            table,
+            operation: name.operation,
+            window_ms: name.window_ms,
+        })
     }
 
     fn slot_of(&self, table: &str, operation: Operation, window_ms: u64) -> Option<Slot> {

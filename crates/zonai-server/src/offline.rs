@@ -26,7 +26,11 @@ impl Offline {
     ///
     /// # Errors
     /// As [`crate::Running::start`], but for listeners.
-    pub async fn open(settings: Settings, additions: Additions, clock: Clock) -> Result<Self, StartError> {
+    pub async fn open(
+        settings: Settings,
+        additions: Additions,
+        clock: Clock,
+    ) -> Result<Self, StartError> {
         let state = start::state(settings, additions, clock, CancellationToken::new()).await?;
         Ok(Self { state })
     }

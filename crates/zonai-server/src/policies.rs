@@ -66,9 +66,16 @@ impl Policies {
         shared: Vec<(Operation, Limit)>,
         clock: Clock,
     ) -> Self {
-        let shown = folder.strip_prefix(project).map_or_else(|_| folder.clone(), PathBuf::from);
+        let shown = folder
+            .strip_prefix(project)
+            .map_or_else(|_| folder.clone(), PathBuf::from);
         let since_ms = clock.wall_ms();
-        let status = Status { version: 1, since_ms, faults: Vec::new(), fingerprint: Fingerprint::default() };
+        let status = Status {
+            version: 1,
+            since_ms,
+            faults: Vec::new(),
+            fingerprint: Fingerprint::default(),
+        };
         Self {
             project: project.to_path_buf(),
             folder,
@@ -131,7 +138,10 @@ impl Policies {
                     store.policies_changed(&changes);
                     Vec::new()
                 }
-                Err(faults) => faults.iter().map(|fault| diagnose(fault, &self.project)).collect(),
+                Err(faults) => faults
+                    .iter()
+                    .map(|fault| diagnose(fault, &self.project))
+                    .collect(),
             },
             Err(faults) => faults,
         };
@@ -146,7 +156,10 @@ impl Policies {
         for fault in &faults {
             tracing::error!("{fault}");
         }
-        tracing::warn!(version = status.version, "the changed rate limit policies were not taken; the ones before stay in force");
+        tracing::warn!(
+            version = status.version,
+            "the changed rate limit policies were not taken; the ones before stay in force"
+        );
         status.faults = faults;
         Reload::Kept
     }
@@ -182,12 +195,28 @@ pub(crate) fn say_misregistered(limiter: &Limiter) {
 /// A fault that only the registry can see, at its place and with the nearest name.
 pub(crate) fn diagnose(fault: &RegistryFault, project: &Path) -> Diagnostic {
     let (origin, near) = match fault {
-        RegistryFault::UnknownTable { table, origin, known } | RegistryFault::NotAuth { table, origin, known } => {
-            (Some(origin), nearest(table, known.iter().map(String::as_str)))
+        RegistryFault::UnknownTable {
+            table,
+            origin,
+            known,
         }
-        RegistryFault::UnknownCustom { operation, origin, known, .. } => {
-            (Some(origin), nearest(operation, known.iter().map(String::as_str)))
-        }
+        | RegistryFault::NotAuth {
+            table,
+            origin,
+            known,
+        } => (
+            Some(origin),
+            nearest(table, known.iter().map(String::as_str)),
+        ),
+        RegistryFault::UnknownCustom {
+            operation,
+            origin,
+            known,
+            ..
+        } => (
+            Some(origin),
+            nearest(operation, known.iter().map(String::as_str)),
+        ),
         RegistryFault::Misplaced { origin, .. }
         | RegistryFault::TooManyWindows { origin, .. }
         | RegistryFault::SharedTwice { origin, .. } => (Some(origin), None),

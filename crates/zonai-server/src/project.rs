@@ -23,7 +23,10 @@ pub(crate) const RATE_LIMIT_TABLE: &str = "_rate_limit";
 
 /// A path as diagnostics show it: inside the project, from the project.
 pub(crate) fn shown(path: &Path, project: &Path) -> String {
-    path.strip_prefix(project).unwrap_or(path).display().to_string()
+    path.strip_prefix(project)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 /// What the limiter must know of the tables.
@@ -52,10 +55,18 @@ pub(crate) fn policy_tables(known: &Known) -> Tables {
     let mut tables = Tables::new();
     for table in &known.tables {
         let operations = match &table.custom {
-            CustomNames::Registered(names) => zonai_policy::CustomNames::Known(names.iter().cloned().collect()),
+            CustomNames::Registered(names) => {
+                zonai_policy::CustomNames::Known(names.iter().cloned().collect())
+            }
             CustomNames::Unvalidated => zonai_policy::CustomNames::Open,
         };
-        tables.insert(&table.name, TableFacts { auth: table.auth, operations });
+        tables.insert(
+            &table.name,
+            TableFacts {
+                auth: table.auth,
+                operations,
+            },
+        );
     }
     tables
 }
@@ -75,20 +86,31 @@ pub(crate) fn table_options(settings: &Settings) -> BTreeMap<String, zonai_data:
 }
 
 /// Every `.yaml` and `.yml` of a folder, sorted; a missing folder holds none.
-pub(crate) fn yaml_files(folder: &Path, shown: &str, faults: &mut Vec<Diagnostic>) -> Vec<std::path::PathBuf> {
+pub(crate) fn yaml_files(
+    folder: &Path,
+    shown: &str,
+    faults: &mut Vec<Diagnostic>,
+) -> Vec<std::path::PathBuf> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
-            faults.push(Diagnostic::whole_file(shown, format!("the folder cannot be read: {error}")));
+            faults.push(Diagnostic::whole_file(
+                shown,
+                format!("the folder cannot be read: {error}"),
+            ));
             return Vec::new();
         }
     };
     let mut files: Vec<_> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
-            let hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
-            let yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+            let hidden = path
+                .file_name()
+                .is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+            let yaml = path
+                .extension()
+                .is_some_and(|extension| extension == "yaml" || extension == "yml");
             yaml && !hidden && path.is_file()
         })
         .collect();

@@ -164,8 +164,21 @@ mod tests {
     #[test]
     fn spellings_of_a_path_are_unknown_routes() {
         for path in [
-            "/DB", "//db", "/db/", "/%64b", "/db//list", "/db/List", "/db/custom", "/db/custom/",
-            "/db/custom//many", "/db/custom/a/b", "/db/../db", "/health/", "/auth/", "", "*",
+            "/DB",
+            "//db",
+            "/db/",
+            "/%64b",
+            "/db//list",
+            "/db/List",
+            "/db/custom",
+            "/db/custom/",
+            "/db/custom//many",
+            "/db/custom/a/b",
+            "/db/../db",
+            "/health/",
+            "/auth/",
+            "",
+            "*",
         ] {
             assert_eq!(of(&Method::GET, path), Route::Unknown, "{path}");
         }
@@ -174,13 +187,28 @@ mod tests {
     #[test]
     fn head_is_the_get_it_stands_for() {
         assert_eq!(of(&Method::HEAD, "/db"), Route::Data(Data::Get));
-        assert_eq!(of(&Method::HEAD, "/db/many"), Route::WrongMethod("POST, PATCH, DELETE"));
+        assert_eq!(
+            of(&Method::HEAD, "/db/many"),
+            Route::WrongMethod("POST, PATCH, DELETE")
+        );
     }
 
     #[test]
     fn a_custom_operation_named_many_is_not_the_many_route() {
         let many = |path| of(&Method::PATCH, path);
-        assert_eq!(many("/db/custom/many"), Route::Custom { name: "many", many: false });
-        assert_eq!(many("/db/custom/many/many"), Route::Custom { name: "many", many: true });
+        assert_eq!(
+            many("/db/custom/many"),
+            Route::Custom {
+                name: "many",
+                many: false
+            }
+        );
+        assert_eq!(
+            many("/db/custom/many/many"),
+            Route::Custom {
+                name: "many",
+                many: true
+            }
+        );
     }
 }

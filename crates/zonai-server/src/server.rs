@@ -63,12 +63,19 @@ impl Running {
     ///
     /// # Errors
     /// When a file of the project does not pass, the database cannot be opened, or an address is taken.
-    pub async fn start(settings: Settings, additions: Additions, clock: Clock) -> Result<Self, StartError> {
+    pub async fn start(
+        settings: Settings,
+        additions: Additions,
+        clock: Clock,
+    ) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
         let state = Arc::new(start::state(settings.clone(), additions, clock, stop.clone()).await?);
         // Only now: a client that connects is served, and not cut off by a file that does not pass.
         let listeners = listen::bind_all(&settings.listen)?;
-        let addresses = listeners.iter().filter_map(listen::Listener::address).collect();
+        let addresses = listeners
+            .iter()
+            .filter_map(listen::Listener::address)
+            .collect();
         let admin = AdminSocket::bind(&settings.paths.data);
         for warning in start::warnings(&settings, &listeners) {
             tracing::warn!("{warning}");
@@ -76,13 +83,23 @@ impl Running {
         let background = background::Background::start(&state, &stop);
         let mut accepting: Vec<_> = listeners
             .into_iter()
-            .map(|listener| tokio::spawn(listen::accept(Arc::clone(&state), listener, stop.clone())))
+            .map(|listener| {
+                tokio::spawn(listen::accept(Arc::clone(&state), listener, stop.clone()))
+            })
             .collect();
         match admin {
             Ok(admin) => accepting.push(tokio::spawn(admin.run(Arc::clone(&state), stop.clone()))),
-            Err(error) => tracing::warn!(%error, "no admin socket: `zonai limits` cannot speak to this server"),
+            Err(error) => {
+                tracing::warn!(%error, "no admin socket: `zonai limits` cannot speak to this server")
+            }
         }
-        Ok(Self { state, addresses, stop, accepting, background })
+        Ok(Self {
+            state,
+            addresses,
+            stop,
+            accepting,
+            background,
+        })
     }
 
     /// The TCP addresses that are listened on, with the ports that the system chose.
@@ -96,7 +113,10 @@ impl Running {
     /// # Errors
     /// When it is no request.
     pub async fn explain(&self, request: &Explain) -> Result<Value, ExplainError> {
-        let beyond = Beyond { auth: &self.state.auth, places: &self.state.live.places };
+        let beyond = Beyond {
+            auth: &self.state.auth,
+            places: &self.state.live.places,
+        };
         explain::explain(&self.state.gate, &self.state.clock, request, Some(beyond)).await
     }
 
@@ -109,12 +129,18 @@ impl Running {
     /// How often rules were asked, and how many reads and writes there were, since the start: as `/metrics` shows it.
     #[must_use]
     pub fn work_done(&self) -> (u64, u64) {
-        (self.state.data.rules_asked(), self.state.data.engine().jobs())
+        (
+            self.state.data.rules_asked(),
+            self.state.data.engine().jobs(),
+        )
     }
 
     /// Reads the policy folder again, as the watcher does by itself.
     pub fn reload(&self) -> bool {
-        self.state.policies.reload(&self.state.gate.limiter, &self.state.store) != Reload::Kept
+        self.state
+            .policies
+            .reload(&self.state.gate.limiter, &self.state.store)
+            != Reload::Kept
     }
 
     /// Stops: no new connection, what runs is finished (at most `stop_grace`), counters are written. `true` where
@@ -132,9 +158,14 @@ impl Running {
 pub(crate) async fn close(state: &State, background: Option<background::Background>) -> bool {
     state.tasks.close();
     let grace = state.bounds.stop_grace;
-    let finished = tokio::time::timeout(grace, state.tasks.wait()).await.is_ok();
+    let finished = tokio::time::timeout(grace, state.tasks.wait())
+        .await
+        .is_ok();
     if !finished {
-        tracing::warn!(seconds = grace.as_secs(), "some requests did not finish in time and were cut off");
+        tracing::warn!(
+            seconds = grace.as_secs(),
+            "some requests did not finish in time and were cut off"
+        );
     }
     if let Some(background) = background {
         background.stop().await;
@@ -155,5 +186,9 @@ pub(crate) async fn close(state: &State, background: Option<background::Backgrou
 }
 
 fn lines(faults: &[Diagnostic]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    faults
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

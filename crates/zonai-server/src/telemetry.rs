@@ -44,11 +44,19 @@ impl Telemetry {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("zonai");
         let answers: Family<ClassLabels, Counter<u64, AtomicU64>> = Family::default();
-        registry.register("answers", "Answers, by class of their status", answers.clone());
+        registry.register(
+            "answers",
+            "Answers, by class of their status",
+            answers.clone(),
+        );
         let by_class = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"]
             .map(|class| answers.get_or_create(&ClassLabels { class }).clone());
         let refused = Family::default();
-        registry.register("refused", "Requests over their limit (429), by bucket and operation", refused.clone());
+        registry.register(
+            "refused",
+            "Requests over their limit (429), by bucket and operation",
+            refused.clone(),
+        );
         let counter = |registry: &mut Registry, name: &str, help: &str| {
             let counter = Counter::default();
             registry.register(name, help, counter.clone());
@@ -56,9 +64,21 @@ impl Telemetry {
         };
         Self {
             by_class,
-            proxy_headers_refused: counter(&mut registry, "proxy_headers_refused", "Connections closed because their PROXY header was none"),
-            connections_refused: counter(&mut registry, "connections_refused", "Connections closed because all places were taken"),
-            would_refuse: counter(&mut registry, "would_refuse", "Requests that an observed or exempt limit would have refused"),
+            proxy_headers_refused: counter(
+                &mut registry,
+                "proxy_headers_refused",
+                "Connections closed because their PROXY header was none",
+            ),
+            connections_refused: counter(
+                &mut registry,
+                "connections_refused",
+                "Connections closed because all places were taken",
+            ),
+            would_refuse: counter(
+                &mut registry,
+                "would_refuse",
+                "Requests that an observed or exempt limit would have refused",
+            ),
             refused,
             registry,
             top: Top::default(),
@@ -86,7 +106,10 @@ impl Telemetry {
         use std::fmt::Write;
         let mut text = String::new();
         for (name, help, value) in gauges {
-            let _ = writeln!(text, "# HELP zonai_{name} {help}.\n# TYPE zonai_{name} gauge\nzonai_{name} {value}");
+            let _ = writeln!(
+                text,
+                "# HELP zonai_{name} {help}.\n# TYPE zonai_{name} gauge\nzonai_{name} {value}"
+            );
         }
         let _ = encode(&mut text, &self.registry);
         text

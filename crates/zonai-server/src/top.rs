@@ -5,8 +5,8 @@
 //! its possible error. Must never cost a refusal more than a try at a lock.
 
 use parking_lot::Mutex;
-use zonai_limit::{Client, Operation, Refusal};
 use std::sync::Arc;
+use zonai_limit::{Client, Operation, Refusal};
 
 /// How many are told apart.
 const PLACES: usize = 64;
@@ -31,11 +31,16 @@ pub(crate) struct Place {
 impl Top {
     /// Notes a refusal. Where another thread notes one at this moment it is left out: the sketch is a sample.
     pub(crate) fn note(&self, client: Client, refusal: &Refusal) {
-        let Some(mut places) = self.places.try_lock() else { return };
+        let Some(mut places) = self.places.try_lock() else {
+            return;
+        };
         let mut least = 0;
         let mut fewest = u64::MAX;
         for (index, place) in places.iter_mut().enumerate() {
-            if place.client == client && place.operation == refusal.operation && place.collection == refusal.collection {
+            if place.client == client
+                && place.operation == refusal.operation
+                && place.collection == refusal.collection
+            {
                 place.refused += 1;
                 return;
             }

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Request, Response, request::Parts};
 use hyper::body::Incoming;
-use zonai_http::{DraftLimit, Found, QueryBody, RefusedRequest, Scanner, Want, scan_query, too_many_requests};
+use zonai_http::{
+    DraftLimit, Found, QueryBody, RefusedRequest, Scanner, Want, scan_query, too_many_requests,
+};
 use zonai_limit::{Admitted, Ask, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
 
 use crate::body::{Cut, Reader};
@@ -38,9 +40,18 @@ pub(crate) async fn answer(
 ) -> Result<Answer, Infallible> {
     let (parts, incoming) = request.into_parts();
     let asked = parts.headers.contains_key(http::header::ORIGIN);
-    let origin = if asked { state.origins.allowed(&parts.headers) } else { None };
+    let origin = if asked {
+        state.origins.allowed(&parts.headers)
+    } else {
+        None
+    };
     let mut answer = if asked && cors::is_preflight(&parts.method, &parts.headers) {
-        leftover::settle(state, &in_flight, cors::preflight(&parts.headers, origin.as_ref()), incoming)
+        leftover::settle(
+            state,
+            &in_flight,
+            cors::preflight(&parts.headers, origin.as_ref()),
+            incoming,
+        )
     } else {
         walk(state, peer, parts, incoming, &in_flight).await
     };
@@ -80,8 +91,21 @@ async fn walk(
     // Not of health checks, which all come from one address.
     state.self_check.note(&found, peer);
     match target::source(&route) {
-        Source::Body(want) => with_body(state, found, &route, Some(want), &parts, incoming, in_flight).await,
-        Source::BodyLater => with_body(state, found, &route, None, &parts, incoming, in_flight).await,
+        Source::Body(want) => {
+            with_body(
+                state,
+                found,
+                &route,
+                Some(want),
+                &parts,
+                incoming,
+                in_flight,
+            )
+            .await
+        }
+        Source::BodyLater => {
+            with_body(state, found, &route, None, &parts, incoming, in_flight).await
+        }
         Source::Query => {
             let answer = with_query(state, found, &route, &parts).await;
             leftover::settle(state, in_flight, answer, incoming)
@@ -90,7 +114,15 @@ async fn walk(
             let target = Target::of(&state.gate, &route, None);
             let mut answer = match check(state, found, &target).await {
                 Ok((admitted, now)) => {
-                    let passed = Passed { state, parts: &parts, found, admitted, now, payload: b"", place: None };
+                    let passed = Passed {
+                        state,
+                        parts: &parts,
+                        found,
+                        admitted,
+                        now,
+                        payload: b"",
+                        place: None,
+                    };
                     handlers::answer(passed, target.to).await
                 }
                 Err(refused) => refused,
@@ -119,7 +151,15 @@ async fn with_query(state: &Arc<State>, found: Found, route: &Route<'_>, parts: 
         Err(refused) => refused,
         Ok((admitted, now)) => match zonai_http::decode_body_param(query) {
             Ok(payload) => {
-                let passed = Passed { state, parts, found, admitted, now, payload: &payload, place };
+                let passed = Passed {
+                    state,
+                    parts,
+                    found,
+                    admitted,
+                    now,
+                    payload: &payload,
+                    place,
+                };
                 handlers::answer(passed, target.to).await
             }
             Err(error) => errors::answer(&Fault::BadRequest(error.to_string())),
@@ -164,7 +204,15 @@ async fn with_body(
             Ok(()) if !is_json(parts) => errors::answer(&Fault::NotJson),
             Ok(()) => {
                 let payload = reader.bytes();
-                let passed = Passed { state, parts, found, admitted, now, payload, place: None };
+                let passed = Passed {
+                    state,
+                    parts,
+                    found,
+                    admitted,
+                    now,
+                    payload,
+                    place: None,
+                };
                 handlers::answer(passed, target.to).await
             }
         },
@@ -204,9 +252,9 @@ async fn check(state: &State, found: Found, target: &Target) -> Result<(Admitted
             Ok((admitted, now))
         }
         Verdict::Refused(refusal) => Err(refuse(state, now, &found, &refusal)),
-        Verdict::Misregistered(misregistered) => {
-            Err(errors::answer(&Fault::Misregistered(misregistered.to_string())))
-        }
+        Verdict::Misregistered(misregistered) => Err(errors::answer(&Fault::Misregistered(
+            misregistered.to_string(),
+        ))),
     }
 }
 
@@ -216,7 +264,12 @@ async fn show_standing(state: &State, found: &Found, target: &Target, answer: &m
         return;
     }
     let now = state.clock.now();
-    let ask = Ask { bucket: target.bucket, operations: &target.operations, custom: target.custom, exempt: false };
+    let ask = Ask {
+        bucket: target.bucket,
+        operations: &target.operations,
+        custom: target.custom,
+        exempt: false,
+    };
     let counters = state.gate.limiter.peek(now, found.client, &ask).await;
     let names: Vec<String> = counters
         .iter()
@@ -272,11 +325,22 @@ fn is_json(parts: &Parts) -> bool {
         // Small clients leave it out; what is no JSON is told so when it is parsed.
         return true;
     };
-    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let Some((kind, subtype)) = essence.split_once('/') else { return false };
+    let essence = value
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
     kind.eq_ignore_ascii_case("application")
         && (subtype.eq_ignore_ascii_case("json")
-            || subtype.len() > 5 && subtype.get(subtype.len() - 5..).is_some_and(|end| end.eq_ignore_ascii_case("+json")))
+            || subtype.len() > 5
+                && subtype
+                    .get(subtype.len() - 5..)
+                    .is_some_and(|end| end.eq_ignore_ascii_case("+json")))
 }
 
 /// Tells the client to close: what is left of its request will not be read.

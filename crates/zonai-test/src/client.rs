@@ -40,7 +40,11 @@ impl Client {
     /// A client at an address of this machine.
     #[must_use]
     pub fn from(server: SocketAddr, own: IpAddr) -> Self {
-        Self { server, own, headers: Vec::new() }
+        Self {
+            server,
+            own,
+            headers: Vec::new(),
+        }
     }
 
     /// The same with a header in every request.
@@ -53,7 +57,12 @@ impl Client {
 
     /// A connection to the server.
     pub async fn connect(&self) -> TcpStream {
-        let socket = if self.own.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.unwrap();
+        let socket = if self.own.is_ipv4() {
+            TcpSocket::new_v4()
+        } else {
+            TcpSocket::new_v6()
+        }
+        .unwrap();
         socket.set_reuseaddr(true).unwrap();
         socket.bind(SocketAddr::new(self.own, 0)).unwrap();
         socket.connect(self.server).await.unwrap()
@@ -66,13 +75,17 @@ impl Client {
 
     /// A request with a JSON body.
     pub async fn json(&self, method: &str, path: &str, body: &Value) -> Reply {
-        self.send(method, path, Some(body.to_string().as_bytes())).await
+        self.send(method, path, Some(body.to_string().as_bytes()))
+            .await
     }
 
     /// A request.
     pub async fn send(&self, method: &str, target: &str, body: Option<&[u8]>) -> Reply {
         let mut stream = self.connect().await;
-        stream.write_all(&self.request(method, target, body)).await.unwrap();
+        stream
+            .write_all(&self.request(method, target, body))
+            .await
+            .unwrap();
         read_reply(&mut stream, method == "HEAD").await
     }
 
@@ -84,7 +97,11 @@ impl Client {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         if let Some(body) = body {
-            if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            if !self
+                .headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            {
                 head.push_str("content-type: application/json\r\n");
             }
             head.push_str(&format!("content-length: {}\r\n", body.len()));
@@ -100,7 +117,10 @@ impl Reply {
     /// A header's value.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
+        let found = self
+            .headers
+            .iter()
+            .find(|(header, _)| header.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
@@ -133,12 +153,17 @@ impl Reply {
 /// A path with a payload in its query.
 #[must_use]
 pub fn target(path: &str, body: &Value) -> String {
-    format!("{path}?body={}", utf8_percent_encode(&body.to_string(), NON_ALPHANUMERIC))
+    format!(
+        "{path}?body={}",
+        utf8_percent_encode(&body.to_string(), NON_ALPHANUMERIC)
+    )
 }
 
 /// Reads one answer; what follows it on the connection must not have come yet.
 pub async fn read_reply(stream: &mut TcpStream, head_only: bool) -> Reply {
-    tokio::time::timeout(PATIENCE, read(stream, head_only)).await.expect("no answer came")
+    tokio::time::timeout(PATIENCE, read(stream, head_only))
+        .await
+        .expect("no answer came")
 }
 
 async fn read(stream: &mut TcpStream, head_only: bool) -> Reply {
@@ -151,20 +176,34 @@ async fn read(stream: &mut TcpStream, head_only: bool) -> Reply {
             let headers: Vec<(String, String)> = response
                 .headers
                 .iter()
-                .map(|header| (header.name.to_owned(), String::from_utf8_lossy(header.value).into_owned()))
+                .map(|header| {
+                    (
+                        header.name.to_owned(),
+                        String::from_utf8_lossy(header.value).into_owned(),
+                    )
+                })
                 .collect();
             if (100..200).contains(&status) {
                 bytes.drain(..length);
                 continue;
             }
-            let mut reply = Reply { status, headers, body: bytes.split_off(length) };
+            let mut reply = Reply {
+                status,
+                headers,
+                body: bytes.split_off(length),
+            };
             if !head_only {
                 read_body(stream, &mut reply).await;
             }
             return reply;
         }
         let read = stream.read_buf(&mut bytes).await.unwrap();
-        assert_ne!(read, 0, "the connection ended in a head: {}", String::from_utf8_lossy(&bytes));
+        assert_ne!(
+            read,
+            0,
+            "the connection ended in a head: {}",
+            String::from_utf8_lossy(&bytes)
+        );
     }
 }
 

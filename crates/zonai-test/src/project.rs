@@ -17,7 +17,9 @@ impl Project {
     /// An empty project with secrets, listening on a free port of 127.0.0.1.
     #[must_use]
     pub fn new() -> Self {
-        let project = Self { folder: tempfile::tempdir().unwrap() };
+        let project = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         project.file("zonai.yaml", "listen: [\"127.0.0.1:0\"]\n");
         project.file(".env", ENV);
         project
@@ -33,7 +35,10 @@ impl Project {
              CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);\n",
         );
         project.open_to_all("tasks").open_to_all("notes");
-        project.file("lib/src/rate_limit/tasks.yaml", "table: tasks\nlimits:\n  create: 10/1m\n");
+        project.file(
+            "lib/src/rate_limit/tasks.yaml",
+            "table: tasks\nlimits:\n  create: 10/1m\n",
+        );
         project
     }
 

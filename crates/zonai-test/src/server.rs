@@ -20,7 +20,9 @@ pub struct TestServer {
 impl TestServer {
     /// Serves `project` under a hand-set clock.
     pub async fn start(project: &Project) -> Self {
-        Self::try_start(project, Additions::default()).await.unwrap()
+        Self::try_start(project, Additions::default())
+            .await
+            .unwrap()
     }
 
     /// The same with limits in code.
@@ -41,13 +43,24 @@ impl TestServer {
     pub async fn restart(self, project: &Project) -> Self {
         let (clock, hand) = (self.clock.clone(), self.hand.clone());
         assert!(self.running.stop().await, "the server did not stop well");
-        Self::start_at(project, Additions::default(), clock, hand).await.unwrap()
+        Self::start_at(project, Additions::default(), clock, hand)
+            .await
+            .unwrap()
     }
 
-    async fn start_at(project: &Project, additions: Additions, clock: Clock, hand: Hand) -> Result<Self, StartError> {
+    async fn start_at(
+        project: &Project,
+        additions: Additions,
+        clock: Clock,
+        hand: Hand,
+    ) -> Result<Self, StartError> {
         let settings = App::open(project.folder()).unwrap().settings().unwrap();
         let running = Running::start(settings, additions, clock.clone()).await?;
-        Ok(Self { hand, running, clock })
+        Ok(Self {
+            hand,
+            running,
+            clock,
+        })
     }
 
     /// Where it listens.

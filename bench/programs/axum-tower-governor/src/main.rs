@@ -23,10 +23,18 @@ fn main() -> io::Result<()> {
         .use_headers()
         .finish()
         .ok_or_else(usage)?;
-    let app = Router::new().route("/db", get(|| async { "{}" })).layer(GovernorLayer::new(Arc::new(config)));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let app = Router::new()
+        .route("/db", get(|| async { "{}" }))
+        .layer(GovernorLayer::new(Arc::new(config)));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
-        axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await
+        axum::serve(
+            listener,
+            app.into_make_service_with_connect_info::<SocketAddr>(),
+        )
+        .await
     })
 }

@@ -17,8 +17,12 @@ const BODY: &[u8] =
     br#"{"error":"Rate limit exceeded","collection":"items","operation":"get","retryAfter":42}"#;
 
 fn main() -> io::Result<()> {
-    let port = std::env::args().nth(1).ok_or_else(|| io::Error::other("usage: constant PORT"))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let port = std::env::args()
+        .nth(1)
+        .ok_or_else(|| io::Error::other("usage: constant PORT"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
         loop {

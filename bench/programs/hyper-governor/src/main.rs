@@ -33,9 +33,13 @@ fn main() -> io::Result<()> {
     let limits = Arc::new(Limits {
         limiter: RateLimiter::keyed(quota),
         clock: DefaultClock::default(),
-        forwarded: std::env::args().nth(2).is_some_and(|argument| argument == "forwarded"),
+        forwarded: std::env::args()
+            .nth(2)
+            .is_some_and(|argument| argument == "forwarded"),
     });
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
         loop {
@@ -48,7 +52,10 @@ fn main() -> io::Result<()> {
 
 async fn serve(stream: TcpStream, peer: SocketAddr, limits: Arc<Limits>) {
     let service = service_fn(|request: Request<Incoming>| {
-        let named = request.headers().get("x-forwarded-for").filter(|_| limits.forwarded);
+        let named = request
+            .headers()
+            .get("x-forwarded-for")
+            .filter(|_| limits.forwarded);
         let named = named.and_then(|value| value.to_str().ok()?.parse().ok());
         let answer = answer(&limits, named.unwrap_or(peer.ip()));
         async { Ok::<_, Infallible>(answer) }
@@ -64,7 +71,11 @@ fn answer(limits: &Limits, client: IpAddr) -> Response<Full<Bytes>> {
     let Err(refused) = limits.limiter.check_key(&client) else {
         return Response::new(Full::new(Bytes::from_static(b"{}")));
     };
-    let wait = refused.wait_time_from(limits.clock.now()).as_millis().div_ceil(1_000).max(1);
+    let wait = refused
+        .wait_time_from(limits.clock.now())
+        .as_millis()
+        .div_ceil(1_000)
+        .max(1);
     let body = format!("{{\"error\":\"Rate limit exceeded\",\"retryAfter\":{wait}}}");
     let mut answer = Response::new(Full::new(Bytes::from(body)));
     *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
@@ -73,6 +84,9 @@ fn answer(limits: &Limits, client: IpAddr) -> Response<Full<Bytes>> {
     headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     headers.insert("x-ratelimit-limit", HeaderValue::from_static("100"));
     headers.insert("x-ratelimit-remaining", HeaderValue::from_static("0"));
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
     answer
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use zonai_auth::{MailKind, MailTls, Secret};
 
-use zonai_test::{Arrived, Mood};
 use crate::world::{GOOD, Plan, World};
+use zonai_test::{Arrived, Mood};
 
 async fn one_mail(plan: Plan) -> (World, Arrived) {
     let world = World::with(plan).await;

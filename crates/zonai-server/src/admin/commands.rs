@@ -105,7 +105,10 @@ pub(crate) async fn limits(limiter: &zonai_limit::Limiter) -> Value {
 
 async fn explain_request(state: &State, request: &Value) -> Result<Value, String> {
     let asked = Explain::from_question(request).map_err(|error| error.to_string())?;
-    let beyond = Beyond { auth: &state.auth, places: &state.live.places };
+    let beyond = Beyond {
+        auth: &state.auth,
+        places: &state.live.places,
+    };
     explain::explain(&state.gate, &state.clock, &asked, Some(beyond))
         .await
         .map_err(|error| error.to_string())
@@ -133,9 +136,12 @@ fn top(state: &State) -> Value {
 fn counters(state: &State, request: &Value) -> Result<Value, String> {
     let filter = filter(request, state.gate.ipv6_prefix)?;
     let limit = request.get("limit").and_then(Value::as_u64).unwrap_or(100);
-    let listing = state
-        .store
-        .list(&filter, Order::Count, 0, usize::try_from(limit).unwrap_or(100).min(10_000));
+    let listing = state.store.list(
+        &filter,
+        Order::Count,
+        0,
+        usize::try_from(limit).unwrap_or(100).min(10_000),
+    );
     Ok(json!({
         "total": listing.total,
         "counters": listing.rows.iter().map(row).collect::<Vec<_>>(),
@@ -147,7 +153,11 @@ async fn free(state: &State, request: &Value) -> Result<Value, String> {
         return Err("`ip` is missing".to_owned());
     }
     let filter = filter(request, state.gate.ipv6_prefix)?;
-    let freed = state.store.free(filter).await.map_err(|error| error.to_string())?;
+    let freed = state
+        .store
+        .free(filter)
+        .await
+        .map_err(|error| error.to_string())?;
     Ok(json!({
         "freed": freed.counters,
         "onFile": freed.on_file,
@@ -158,12 +168,18 @@ async fn free(state: &State, request: &Value) -> Result<Value, String> {
 /// Which counters `ip`, `table` and `operation` mean.
 pub(crate) fn filter(request: &Value, prefix: Ipv6Prefix) -> Result<Filter, String> {
     let client = text(request, "ip")
-        .map(|ip| Client::parse(ip, prefix).ok_or_else(|| format!("`{ip}` is no address and no network")))
+        .map(|ip| {
+            Client::parse(ip, prefix).ok_or_else(|| format!("`{ip}` is no address and no network"))
+        })
         .transpose()?;
     let operation = text(request, "operation")
         .map(|name| Operation::from_name(name).ok_or_else(|| format!("`{name}` is no operation")))
         .transpose()?;
-    Ok(Filter { client, table: text(request, "table").map(str::to_owned), operation })
+    Ok(Filter {
+        client,
+        table: text(request, "table").map(str::to_owned),
+        operation,
+    })
 }
 
 /// One counter, as `_rate_limit` shows it.

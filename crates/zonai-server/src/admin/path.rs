@@ -20,9 +20,15 @@ pub fn socket_path(data: &Path) -> PathBuf {
         return inside;
     }
     let digest = Sha256::digest(data.as_os_str().as_bytes());
-    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let name: String = digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let user = rustix::process::getuid().as_raw();
-    Path::new("/tmp").join(format!("zonai-{user}-{name}")).join("sock")
+    Path::new("/tmp")
+        .join(format!("zonai-{user}-{name}"))
+        .join("sock")
 }
 
 /// Whether a folder that was there already is ours alone. In `/tmp` anybody could have made it.

@@ -51,7 +51,9 @@ impl Socket {
     }
 
     fn lingering(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let linger = self.linger.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
+        let linger = self
+            .linger
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
         linger.as_mut().poll(cx)
     }
 

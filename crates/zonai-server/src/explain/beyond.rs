@@ -36,26 +36,43 @@ impl Beyond<'_> {
         target: &Target,
         body: &str,
     ) -> Vec<Explained> {
-        let To::Auth(route, table) = target.to else { return Vec::new() };
-        let Ok(body) = serde_json::from_str::<Value>(body) else { return Vec::new() };
+        let To::Auth(route, table) = target.to else {
+            return Vec::new();
+        };
+        let Ok(body) = serde_json::from_str::<Value>(body) else {
+            return Vec::new();
+        };
         let text = |key: &str| body.get(key).and_then(Value::as_str);
         let with_password = match route {
             Route::SignIn | Route::SignUp => true,
-            Route::Authenticate => matches!(text("type"), Some("signIn" | "signUp" | "adminSignIn")),
+            Route::Authenticate => {
+                matches!(text("type"), Some("signIn" | "signUp" | "adminSignIn"))
+            }
             Route::Admin => text("type") == Some("adminSignIn"),
             _ => false,
         };
         let table = table.or_else(|| gate.limiter.table(self.auth.admin_table().ok()?));
-        let (Some(table), Some(email), true) = (table, text("email"), with_password) else { return Vec::new() };
-        let account = self.auth.account_key(&gate.limiter.table_name(table), email);
+        let (Some(table), Some(email), true) = (table, text("email"), with_password) else {
+            return Vec::new();
+        };
+        let account = self
+            .auth
+            .account_key(&gate.limiter.table_name(table), email);
         let ask = Ask::new(Bucket::Table(table), &[Operation::FailedSignIn]);
         let mut counters = gate.limiter.peek(now, found.client, &ask).await;
         for counter in &mut counters {
-            let state = gate.counters.get(CounterKey { client: found.client, slot: counter.slot, account });
-            let open = state.filter(|state| now.since(state.window_start) < counter.policy.window_ms());
+            let state = gate.counters.get(CounterKey {
+                client: found.client,
+                slot: counter.slot,
+                account,
+            });
+            let open =
+                state.filter(|state| now.since(state.window_start) < counter.policy.window_ms());
             counter.count = open.map_or(0, |state| state.count);
             counter.window_start = open.map(|state| state.window_start);
-            counter.reset = open.map_or(now, |state| state.window_start).plus(counter.policy.window_ms());
+            counter.reset = open
+                .map_or(now, |state| state.window_start)
+                .plus(counter.policy.window_ms());
             counter.full = counter.count >= counter.policy.max_requests();
         }
         counters
@@ -63,7 +80,9 @@ impl Beyond<'_> {
 
     /// Why a stream would not be opened.
     pub(super) fn full_of_streams(&self, found: &Found, target: &Target) -> Option<NoPlace> {
-        let (To::Stream(..), open) = (target.to, self.places.open_of(found.client)) else { return None };
+        let (To::Stream(..), open) = (target.to, self.places.open_of(found.client)) else {
+            return None;
+        };
         (open >= self.places.per_client()).then(|| NoPlace {
             setting: "server.streamsPerClient",
             retry_after: STREAM_RETRY_MS / 1_000,

@@ -21,7 +21,11 @@ use crate::{StartError, chain};
 ///
 /// # Errors
 /// With every fault of the schema and the policies.
-pub async fn limits(settings: &Settings, code: Vec<Registration>, clock: &Clock) -> Result<Value, StartError> {
+pub async fn limits(
+    settings: &Settings,
+    code: Vec<Registration>,
+    clock: &Clock,
+) -> Result<Value, StartError> {
     let limits = read(settings, &code, clock)?;
     Ok(crate::admin::limits(&limits.limiter).await)
 }
@@ -37,10 +41,17 @@ pub async fn offline(
     clock: &Clock,
     request: &Explain,
 ) -> Result<Value, OfflineError> {
-    let Limits { limiter, counters, .. } = read(settings, &code, clock)?;
+    let Limits {
+        limiter, counters, ..
+    } = read(settings, &code, clock)?;
     let path = settings.paths.data.join(FILE_NAME);
     let rows = zonai_limit_sqlite::offline::list(&path, clock, &Filter::default());
-    let rows = rows.map_err(|error| StartError::Data(format!("the stored counters cannot be read: {}", chain(&error))))?;
+    let rows = rows.map_err(|error| {
+        StartError::Data(format!(
+            "the stored counters cannot be read: {}",
+            chain(&error)
+        ))
+    })?;
     let names = Names(Arc::clone(&limiter));
     for row in &rows {
         if let Some((key, state)) = counter(&names, row, clock) {
@@ -66,7 +77,8 @@ pub enum OfflineError {
 fn read(settings: &Settings, code: &[Registration], clock: &Clock) -> Result<Limits, StartError> {
     let schema = schema::in_memory(settings, clock).map_err(StartError::Faults)?;
     let tables: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
-    let (operations, _told_by_check) = operations::read(&settings.paths.operations, &settings.paths.project, &schema);
+    let (operations, _told_by_check) =
+        operations::read(&settings.paths.operations, &settings.paths.project, &schema);
     reading::limits(settings, code, &tables, &operations, clock).map_err(StartError::Faults)
 }
 
@@ -81,5 +93,15 @@ fn counter(names: &Names, row: &CounterRow, clock: &Clock) -> Option<(CounterKey
     let age = clock.steady_wall_ms(now).saturating_sub(row.window_start);
     let age = u64::try_from(age).unwrap_or(0);
     let window_start = Moment::from_millis(now.as_millis().saturating_sub(age));
-    Some((CounterKey { client, slot, account: 0 }, CounterState { window_start, count: row.count }))
+    Some((
+        CounterKey {
+            client,
+            slot,
+            account: 0,
+        },
+        CounterState {
+            window_start,
+            count: row.count,
+        },
+    ))
 }

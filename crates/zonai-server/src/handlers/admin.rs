@@ -32,9 +32,16 @@ async fn cron_run(passed: &Passed<'_>) -> Answer {
     let query = passed.parts.uri.query().unwrap_or_default();
     let name = query.split('&').find_map(|pair| pair.strip_prefix("name="));
     let Some(Ok(name)) = name.map(|name| percent_decode_str(name).decode_utf8()) else {
-        return errors::answer(&Fault::BadRequest("the query parameter `name` is missing".to_owned()));
+        return errors::answer(&Fault::BadRequest(
+            "the query parameter `name` is missing".to_owned(),
+        ));
     };
-    match passed.state.jobs.run(passed.state, &name, Trigger::Hand).await {
+    match passed
+        .state
+        .jobs
+        .run(passed.state, &name, Trigger::Hand)
+        .await
+    {
         Ok(done) => reply::data(&json!({"name": name, "message": done})),
         Err(JobError::Unknown { .. }) => errors::answer(&Fault::NotFound),
         Err(error @ JobError::Running(_)) => errors::data(&DataError::Conflict(error.to_string())),
@@ -49,21 +56,81 @@ fn metrics(state: &State) -> Answer {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let gauges = [
         ("connections", "Open connections", number(state.watch.len())),
-        ("counters", "Rate limit counters in memory", number(state.gate.counters.len())),
-        ("counters_max", "At most so many counters", number(state.gate.counters.max())),
-        ("crowded", "Decisions in a wider counter because all places were taken", state.gate.counters.crowded()),
-        ("counter_backlog", "Counters that the counter file does not show yet", number(store.backlog)),
-        ("counter_commit_ms", "How long the last commit of the counter file took", store.last_commit_ms),
-        ("counter_commit_timeouts", "Durable counts that went on from memory", store.commit_timeouts),
-        ("counter_faults", "How often the counter file had a fault", store.faults),
-        ("counter_file_ok", "Whether the counter file follows", u64::from(state.store.health() == Health::Ok)),
-        ("streams", "Open live queries", number(state.live.places.open())),
-        ("stream_questions", "Different live queries", number(state.live.questions())),
-        ("writes_waiting", "Writes that wait", number(engine.writes_waiting())),
-        ("reads_in_flight", "Reads in flight", number(engine.reads_in_flight())),
-        ("sql_jobs", "Reads and writes that were asked for since the start", engine.jobs()),
-        ("rules_asked", "How often rules were asked since the start", state.data.rules_asked()),
-        ("policy_version", "Which policies are in force", state.policies.status().version),
+        (
+            "counters",
+            "Rate limit counters in memory",
+            number(state.gate.counters.len()),
+        ),
+        (
+            "counters_max",
+            "At most so many counters",
+            number(state.gate.counters.max()),
+        ),
+        (
+            "crowded",
+            "Decisions in a wider counter because all places were taken",
+            state.gate.counters.crowded(),
+        ),
+        (
+            "counter_backlog",
+            "Counters that the counter file does not show yet",
+            number(store.backlog),
+        ),
+        (
+            "counter_commit_ms",
+            "How long the last commit of the counter file took",
+            store.last_commit_ms,
+        ),
+        (
+            "counter_commit_timeouts",
+            "Durable counts that went on from memory",
+            store.commit_timeouts,
+        ),
+        (
+            "counter_faults",
+            "How often the counter file had a fault",
+            store.faults,
+        ),
+        (
+            "counter_file_ok",
+            "Whether the counter file follows",
+            u64::from(state.store.health() == Health::Ok),
+        ),
+        (
+            "streams",
+            "Open live queries",
+            number(state.live.places.open()),
+        ),
+        (
+            "stream_questions",
+            "Different live queries",
+            number(state.live.questions()),
+        ),
+        (
+            "writes_waiting",
+            "Writes that wait",
+            number(engine.writes_waiting()),
+        ),
+        (
+            "reads_in_flight",
+            "Reads in flight",
+            number(engine.reads_in_flight()),
+        ),
+        (
+            "sql_jobs",
+            "Reads and writes that were asked for since the start",
+            engine.jobs(),
+        ),
+        (
+            "rules_asked",
+            "How often rules were asked since the start",
+            state.data.rules_asked(),
+        ),
+        (
+            "policy_version",
+            "Which policies are in force",
+            state.policies.status().version,
+        ),
     ];
     let mut answer = Response::new(Reply::whole(state.telemetry.text(&gauges).into()));
     answer.headers_mut().insert(

@@ -67,7 +67,9 @@ async fn work(passed: &Passed<'_>, route: Route, payload: &Payload) -> Result<Do
             authenticate(passed, request).await
         }
         Route::Confirm => {
-            let session = auth.confirm(pass, passed.found.client, Confirm::parse(body)?).await?;
+            let session = auth
+                .confirm(pass, passed.found.client, Confirm::parse(body)?)
+                .await?;
             tell(passed, AccountEvent::SignIn, session.as_ref()).await;
             Ok(Done::Session(session))
         }
@@ -98,11 +100,14 @@ async fn work(passed: &Passed<'_>, route: Route, payload: &Payload) -> Result<Do
 /// A `type` for admins has been counted among admins; where the route takes no `type`, going on would give the secrets
 /// of a table without admins a second budget.
 fn takes_type(route: Route, body: &Body) -> Result<(), AuthError> {
-    let without = matches!(route, Route::SignUp | Route::SignIn | Route::ResetPassword | Route::VerifyEmail);
+    let without = matches!(
+        route,
+        Route::SignUp | Route::SignIn | Route::ResetPassword | Route::VerifyEmail
+    );
     match body.get("type") {
-        Some(Value::String(kind)) if without && kind.starts_with("admin") => {
-            Err(AuthError::BadRequest("`type` is for POST /auth and POST /auth/admin".to_owned()))
-        }
+        Some(Value::String(kind)) if without && kind.starts_with("admin") => Err(
+            AuthError::BadRequest("`type` is for POST /auth and POST /auth/admin".to_owned()),
+        ),
         _ => Ok(()),
     }
 }
@@ -123,7 +128,10 @@ fn mail(passed: &Passed<'_>, kind: MailKind, to: MailTo) -> Result<Done, Failed>
 
 async fn sign_in(passed: &Passed<'_>, request: SignIn) -> Result<Done, Failed> {
     let (table, address) = (request.table.clone(), request.address.clone());
-    let signing = passed.state.auth.sign_in(&passed.admitted, passed.found.client, request);
+    let signing = passed
+        .state
+        .auth
+        .sign_in(&passed.admitted, passed.found.client, request);
     let session = Some(guarded(passed, &table, &address, signing).await?);
     tell(passed, AccountEvent::SignIn, session.as_ref()).await;
     Ok(Done::Session(session))
@@ -135,7 +143,10 @@ async fn sign_up(passed: &Passed<'_>, request: SignUp) -> Result<Done, Failed> {
         None => None,
     };
     let (table, address) = (request.table.clone(), request.address.clone());
-    let signing = passed.state.auth.sign_up(&passed.admitted, passed.found.client, request, caller);
+    let signing = passed
+        .state
+        .auth
+        .sign_up(&passed.admitted, passed.found.client, request, caller);
     let session = guarded(passed, &table, &address, signing).await?;
     tell(passed, AccountEvent::SignUp, session.as_ref()).await;
     Ok(Done::Session(session))
@@ -144,17 +155,36 @@ async fn sign_up(passed: &Passed<'_>, request: SignUp) -> Result<Done, Failed> {
 /// Runs the hooks of an account that has a session now.
 async fn tell(passed: &Passed<'_>, event: AccountEvent, session: Option<&Session>) {
     let state = passed.state;
-    let Some(session) = session.filter(|_| !state.hooks.accounts.is_empty()) else { return };
-    if let Ok(caller) = state.auth.authenticate(&passed.admitted, &session.access_token) {
+    let Some(session) = session.filter(|_| !state.hooks.accounts.is_empty()) else {
+        return;
+    };
+    if let Ok(caller) = state
+        .auth
+        .authenticate(&passed.admitted, &session.access_token)
+    {
         let user = Value::Object(session.user.clone());
-        hooks::account_hook(state, event, &accounts::as_data(&caller), &caller.table, &user).await;
+        hooks::account_hook(
+            state,
+            event,
+            &accounts::as_data(&caller),
+            &caller.table,
+            &user,
+        )
+        .await;
     }
 }
 
 async fn log_out(passed: &Passed<'_>, caller: &zonai_auth::Caller) {
     let user = Value::Object(caller.user.clone());
     let event = AccountEvent::LogOut;
-    hooks::account_hook(passed.state, event, &accounts::as_data(caller), &caller.table, &user).await;
+    hooks::account_hook(
+        passed.state,
+        event,
+        &accounts::as_data(caller),
+        &caller.table,
+        &user,
+    )
+    .await;
 }
 
 /// Takes a place for a failed sign-in, stored before the hash is computed, and gives it back unless it failed.
@@ -171,7 +201,10 @@ async fn guarded<T>(
     };
     let account = state.auth.account_key(table, address.as_str());
     let limiter = &state.gate.limiter;
-    let place = match limiter.take_failed_sign_in(passed.now, passed.found.client, id, account).await {
+    let place = match limiter
+        .take_failed_sign_in(passed.now, passed.found.client, id, account)
+        .await
+    {
         Ok(place) => place,
         Err(NotTaken::Refused(refusal)) => {
             let refused = way::refuse(state, passed.now, &passed.found, &refusal);
@@ -194,7 +227,8 @@ async fn guarded<T>(
 }
 
 fn required_token<'a>(passed: &'a Passed<'_>) -> Result<&'a str, AuthError> {
-    accounts::token(&passed.parts.headers)?.ok_or(AuthError::Unauthorized("Invalid or expired token"))
+    accounts::token(&passed.parts.headers)?
+        .ok_or(AuthError::Unauthorized("Invalid or expired token"))
 }
 
 fn session_answer(session: &Session) -> Answer {

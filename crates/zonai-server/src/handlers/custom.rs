@@ -11,20 +11,23 @@ use crate::way::Passed;
 
 /// Answers an admitted request for a custom operation.
 pub(super) async fn answer(passed: Passed<'_>) -> Answer {
-    let Route::Custom { name, many } = route::of(&passed.parts.method, passed.parts.uri.path()) else {
+    let Route::Custom { name, many } = route::of(&passed.parts.method, passed.parts.uri.path())
+    else {
         return errors::answer(&Fault::UnknownOperation);
     };
     let payload = match Payload::parse(passed.payload) {
         Ok(payload) => payload,
         Err(error) => return errors::data(&error.into()),
     };
-    let caller = match accounts::caller(&passed.state.auth, &passed.admitted, &passed.parts.headers) {
+    let caller = match accounts::caller(&passed.state.auth, &passed.admitted, &passed.parts.headers)
+    {
         Ok(caller) => caller,
         Err(error) => return errors::auth(&error),
     };
     let data = &passed.state.data;
     let done = if many {
-        data.custom_many(&passed.admitted, &caller, name, &payload).await
+        data.custom_many(&passed.admitted, &caller, name, &payload)
+            .await
     } else {
         data.custom(&passed.admitted, &caller, name, &payload).await
     };

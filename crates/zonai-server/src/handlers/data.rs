@@ -20,7 +20,8 @@ pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> An
         Ok(payload) => payload,
         Err(error) => return errors::data(&error.into()),
     };
-    let caller = match accounts::caller(&passed.state.auth, &passed.admitted, &passed.parts.headers) {
+    let caller = match accounts::caller(&passed.state.auth, &passed.admitted, &passed.parts.headers)
+    {
         Ok(caller) => caller,
         Err(error) => return errors::auth(&error),
     };

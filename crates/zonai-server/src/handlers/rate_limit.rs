@@ -27,9 +27,13 @@ pub(super) async fn answer(
     let wanted = Wanted::read(payload, state)?;
     let found = wanted.find(state);
     match data {
-        Data::Get => found.first().map(|counter| Some(row(counter))).ok_or_else(not_found),
+        Data::Get => found
+            .first()
+            .map(|counter| Some(row(counter)))
+            .ok_or_else(not_found),
         Data::List => {
-            let page = |key, default: u64| payload.get(key).and_then(Value::as_u64).unwrap_or(default);
+            let page =
+                |key, default: u64| payload.get(key).and_then(Value::as_u64).unwrap_or(default);
             let (offset, limit) = (page("offset", 0), page("limit", MAX_LIMIT).min(MAX_LIMIT));
             let items: Vec<Value> = found
                 .iter()
@@ -45,14 +49,19 @@ pub(super) async fn answer(
             free(state, &[first]).await
         }
         Data::DeleteMany => free(state, &found).await,
-        Data::Create | Data::CreateMany | Data::Update | Data::UpdateMany => Err(DataError::BadRequest(
-            "`_rate_limit` holds what was counted: it can be listed and deleted from".to_owned(),
-        )),
+        Data::Create | Data::CreateMany | Data::Update | Data::UpdateMany => {
+            Err(DataError::BadRequest(
+                "`_rate_limit` holds what was counted: it can be listed and deleted from"
+                    .to_owned(),
+            ))
+        }
     }
 }
 
 fn not_found() -> DataError {
-    DataError::RecordNotFound { table: crate::project::RATE_LIMIT_TABLE.to_owned() }
+    DataError::RecordNotFound {
+        table: crate::project::RATE_LIMIT_TABLE.to_owned(),
+    }
 }
 
 async fn free(state: &State, rows: &[CounterRow]) -> Result<Option<Value>, DataError> {
@@ -70,14 +79,24 @@ struct Wanted {
 
 impl Wanted {
     fn read(payload: &Payload, state: &State) -> Result<Self, DataError> {
-        let mut wanted = Self { filter: Filter::default(), columns: Vec::new() };
+        let mut wanted = Self {
+            filter: Filter::default(),
+            columns: Vec::new(),
+        };
         match payload.get("where") {
             None | Some(Value::Null) => {}
             Some(Value::Object(condition)) => wanted.condition(condition)?,
-            Some(_) => return Err(DataError::BadRequest("where: expected an object".to_owned())),
+            Some(_) => {
+                return Err(DataError::BadRequest(
+                    "where: expected an object".to_owned(),
+                ));
+            }
         }
         // One client, or a network with all clients inside it: no other counter is looked at.
-        if let Some((_, values)) = wanted.columns.iter().find(|(column, _)| column == "client_ip")
+        if let Some((_, values)) = wanted
+            .columns
+            .iter()
+            .find(|(column, _)| column == "client_ip")
             && let [Value::String(text)] = values.as_slice()
         {
             wanted.filter.client = zonai_limit::Client::parse(text, state.gate.ipv6_prefix);
@@ -95,17 +114,28 @@ impl Wanted {
                 }
                 Ok(())
             }
-            (Some("eq"), Some(column)) => self.allow(column, condition.get("value").into_iter().cloned().collect()),
+            (Some("eq"), Some(column)) => self.allow(
+                column,
+                condition.get("value").into_iter().cloned().collect(),
+            ),
             (Some("in"), Some(column)) => {
-                let values = condition.get("values").and_then(Value::as_array).ok_or_else(too_much)?;
+                let values = condition
+                    .get("values")
+                    .and_then(Value::as_array)
+                    .ok_or_else(too_much)?;
                 self.allow(column, values.clone())
             }
             (Some(_), _) => Err(too_much()),
             (None, _) => {
                 for (column, test) in condition {
-                    match test.as_object().map(|test| (test.len(), test.get("eq"), test.get("in"))) {
+                    match test
+                        .as_object()
+                        .map(|test| (test.len(), test.get("eq"), test.get("in")))
+                    {
                         Some((1, Some(value), None)) => self.allow(column, vec![value.clone()])?,
-                        Some((1, None, Some(Value::Array(values)))) => self.allow(column, values.clone())?,
+                        Some((1, None, Some(Value::Array(values)))) => {
+                            self.allow(column, values.clone())?
+                        }
                         _ => return Err(too_much()),
                     }
                 }
@@ -115,9 +145,19 @@ impl Wanted {
     }
 
     fn allow(&mut self, column: &str, values: Vec<Value>) -> Result<(), DataError> {
-        const COLUMNS: [&str; 7] = ["id", "client_ip", "table", "operation", "window_start", "count", "window_ms"];
+        const COLUMNS: [&str; 7] = [
+            "id",
+            "client_ip",
+            "table",
+            "operation",
+            "window_start",
+            "count",
+            "window_ms",
+        ];
         if !COLUMNS.contains(&column) {
-            return Err(DataError::BadRequest(format!("where: unknown column `{column}`")));
+            return Err(DataError::BadRequest(format!(
+                "where: unknown column `{column}`"
+            )));
         }
         self.columns.push((column.to_owned(), values));
         Ok(())
@@ -129,7 +169,9 @@ impl Wanted {
         rows.retain(|counter| {
             let shown = row(counter);
             self.columns.iter().all(|(column, values)| {
-                shown.get(column).is_some_and(|value| values.contains(value))
+                shown
+                    .get(column)
+                    .is_some_and(|value| values.contains(value))
             })
         });
         rows

@@ -26,10 +26,19 @@ pub(super) async fn answer(mut passed: Passed<'_>, data: Data) -> Answer {
     };
     let framing = Framing::of(&passed.parts.headers);
     let head_only = passed.parts.method == Method::HEAD;
-    let Some(place) = passed.place.take().or_else(|| passed.state.live.places.take(passed.found.client)) else {
+    let Some(place) = passed
+        .place
+        .take()
+        .or_else(|| passed.state.live.places.take(passed.found.client))
+    else {
         return errors::internal();
     };
-    let watcher = Watcher { data, payload, token, admitted: passed.admitted };
+    let watcher = Watcher {
+        data,
+        payload,
+        token,
+        admitted: passed.admitted,
+    };
     match live::open(passed.state, question, watcher, framing, place).await {
         Err(error) => errors::data(&error),
         Ok(_) if head_only => head(Reply::whole(bytes::Bytes::new()), framing),
@@ -44,7 +53,10 @@ fn who(passed: &Passed<'_>) -> Result<Who, zonai_auth::AuthError> {
         None => Ok((Caller::Anonymous, None)),
         Some(token) => {
             let found = passed.state.auth.authenticate(&passed.admitted, token)?;
-            Ok((accounts::as_data(&found), Some((token.to_owned(), found.expires_at))))
+            Ok((
+                accounts::as_data(&found),
+                Some((token.to_owned(), found.expires_at)),
+            ))
         }
     }
 }
@@ -52,10 +64,15 @@ fn who(passed: &Passed<'_>) -> Result<Who, zonai_auth::AuthError> {
 fn head(body: Reply, framing: Framing) -> Answer {
     let mut answer = Response::new(body);
     let headers = answer.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(framing.content_type()));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static(framing.content_type()),
+    );
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, no-transform"),
+    );
     // A proxy in front must not collect messages.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     answer
 }
-

@@ -12,11 +12,17 @@ pub(crate) type Doing<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 
 pub(crate) trait DynTableHooks: Send + Sync {
     fn table(&self) -> &'static str;
-    fn before_create<'a>(&'a self, context: &'a HookContext, object: &'a mut Map<String, Value>) -> Doing<'a>;
+    fn before_create<'a>(
+        &'a self,
+        context: &'a HookContext,
+        object: &'a mut Map<String, Value>,
+    ) -> Doing<'a>;
     fn after_create<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a>;
-    fn before_update<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload) -> Doing<'a>;
+    fn before_update<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload)
+    -> Doing<'a>;
     fn after_update<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a>;
-    fn before_delete<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload) -> Doing<'a>;
+    fn before_delete<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload)
+    -> Doing<'a>;
     fn after_delete<'a>(&'a self, context: &'a HookContext, rows: u64) -> Doing<'a>;
 }
 
@@ -26,19 +32,31 @@ impl<T: TableHooks> DynTableHooks for ErasedTable<T> {
     fn table(&self) -> &'static str {
         T::TABLE
     }
-    fn before_create<'a>(&'a self, context: &'a HookContext, object: &'a mut Map<String, Value>) -> Doing<'a> {
+    fn before_create<'a>(
+        &'a self,
+        context: &'a HookContext,
+        object: &'a mut Map<String, Value>,
+    ) -> Doing<'a> {
         Box::pin(self.0.before_create(context, object))
     }
     fn after_create<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a> {
         Box::pin(self.0.after_create(context, row))
     }
-    fn before_update<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload) -> Doing<'a> {
+    fn before_update<'a>(
+        &'a self,
+        context: &'a HookContext,
+        payload: &'a mut Payload,
+    ) -> Doing<'a> {
         Box::pin(self.0.before_update(context, payload))
     }
     fn after_update<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a> {
         Box::pin(self.0.after_update(context, row))
     }
-    fn before_delete<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload) -> Doing<'a> {
+    fn before_delete<'a>(
+        &'a self,
+        context: &'a HookContext,
+        payload: &'a mut Payload,
+    ) -> Doing<'a> {
         Box::pin(self.0.before_delete(context, payload))
     }
     fn after_delete<'a>(&'a self, context: &'a HookContext, rows: u64) -> Doing<'a> {
@@ -57,7 +75,12 @@ pub(crate) enum AccountEvent {
 
 pub(crate) trait DynAccountHooks: Send + Sync {
     fn table(&self) -> &'static str;
-    fn on<'a>(&'a self, event: AccountEvent, context: &'a HookContext, user: &'a Value) -> Doing<'a>;
+    fn on<'a>(
+        &'a self,
+        event: AccountEvent,
+        context: &'a HookContext,
+        user: &'a Value,
+    ) -> Doing<'a>;
 }
 
 pub(crate) struct ErasedAccount<T>(pub(crate) T);
@@ -66,7 +89,12 @@ impl<T: AccountHooks> DynAccountHooks for ErasedAccount<T> {
     fn table(&self) -> &'static str {
         T::TABLE
     }
-    fn on<'a>(&'a self, event: AccountEvent, context: &'a HookContext, user: &'a Value) -> Doing<'a> {
+    fn on<'a>(
+        &'a self,
+        event: AccountEvent,
+        context: &'a HookContext,
+        user: &'a Value,
+    ) -> Doing<'a> {
         match event {
             AccountEvent::SignUp => Box::pin(self.0.on_sign_up(context, user)),
             AccountEvent::SignIn => Box::pin(self.0.on_sign_in(context, user)),

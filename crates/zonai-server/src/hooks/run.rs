@@ -21,7 +21,9 @@ pub(crate) async fn perform(
     mut payload: Payload,
     depth: usize,
 ) -> Result<Option<Json>, DataError> {
-    let hooked = payload.table().is_ok_and(|table| state.hooks.of(table).next().is_some());
+    let hooked = payload
+        .table()
+        .is_ok_and(|table| state.hooks.of(table).next().is_some());
     if !hooked {
         return operate(state, pass, caller, data, &payload).await;
     }
@@ -31,7 +33,10 @@ pub(crate) async fn perform(
     }
     let context = HookContext {
         caller: caller.clone(),
-        data: HookData { state: Arc::clone(state), depth },
+        data: HookData {
+            state: Arc::clone(state),
+            depth,
+        },
     };
     before(state, &context, &table, data, &mut payload).await?;
     let result = match data {
@@ -70,7 +75,10 @@ async fn operate(
         Data::Update => database.update(pass, caller, payload).await.map(Some),
         Data::UpdateMany => database.update_many(pass, caller, payload).await.map(Some),
         Data::Delete => database.delete(pass, caller, payload).await.map(|()| None),
-        Data::DeleteMany => database.delete_many(pass, caller, payload).await.map(|_rows| None),
+        Data::DeleteMany => database
+            .delete_many(pass, caller, payload)
+            .await
+            .map(|_rows| None),
     }
 }
 
@@ -128,7 +136,9 @@ async fn after(state: &State, context: &HookContext, table: &str, data: Data, js
     for hooks in state.hooks.of(table) {
         for row in &rows {
             match data {
-                Data::Create | Data::CreateMany => note(hooks.after_create(context, row), table).await,
+                Data::Create | Data::CreateMany => {
+                    note(hooks.after_create(context, row), table).await
+                }
                 _ => note(hooks.after_update(context, row), table).await,
             }
         }
@@ -142,11 +152,25 @@ async fn after_delete(state: &State, context: &HookContext, table: &str, rows: u
 }
 
 /// Runs the hooks of an account's table.
-pub(crate) async fn account_hook(state: &Arc<State>, event: AccountEvent, caller: &Caller, table: &str, user: &Value) {
-    for hooks in state.hooks.accounts.iter().filter(|hooks| hooks.table() == table) {
+pub(crate) async fn account_hook(
+    state: &Arc<State>,
+    event: AccountEvent,
+    caller: &Caller,
+    table: &str,
+    user: &Value,
+) {
+    for hooks in state
+        .hooks
+        .accounts
+        .iter()
+        .filter(|hooks| hooks.table() == table)
+    {
         let context = HookContext {
             caller: caller.clone(),
-            data: HookData { state: Arc::clone(state), depth: 0 },
+            data: HookData {
+                state: Arc::clone(state),
+                depth: 0,
+            },
         };
         note(hooks.on(event, &context, user), table).await;
     }

@@ -50,16 +50,38 @@ pub(crate) async fn run(state: Arc<State>, stop: CancellationToken) {
 
 fn next_wait(state: &State, seen: &Zoned) -> Duration {
     let now = now(state);
-    let next = state.jobs.jobs.iter().filter(|job| job.enabled).filter_map(|job| job.next(seen)).min();
+    let next = state
+        .jobs
+        .jobs
+        .iter()
+        .filter(|job| job.enabled)
+        .filter_map(|job| job.next(seen))
+        .min();
     let until = next.and_then(|next| Duration::try_from(next.duration_since(&now)).ok());
-    until.unwrap_or(if state.jobs.jobs.is_empty() { LOOK } else { SHORTEST }).clamp(SHORTEST, LOOK)
+    until
+        .unwrap_or(if state.jobs.jobs.is_empty() {
+            LOOK
+        } else {
+            SHORTEST
+        })
+        .clamp(SHORTEST, LOOK)
 }
 
 /// Runs once what was missed while no server ran, for jobs that want it.
 fn catch_up(state: &Arc<State>) {
     let now = now(state);
-    for job in state.jobs.jobs.iter().filter(|job| job.enabled && job.catch_up) {
-        let last = state.jobs.history.last_start(&*state.internal, &job.name).ok().flatten();
+    for job in state
+        .jobs
+        .jobs
+        .iter()
+        .filter(|job| job.enabled && job.catch_up)
+    {
+        let last = state
+            .jobs
+            .history
+            .last_start(&*state.internal, &job.name)
+            .ok()
+            .flatten();
         let missed = match (last, job.previous(&now)) {
             (Some(last), Some(due)) => last < due.timestamp().as_millisecond(),
             // A job that never ran has missed nothing.
@@ -76,7 +98,9 @@ fn start(state: &Arc<State>, name: &str, trigger: Trigger) {
     state.tasks.spawn(async move {
         match running.jobs.run(&running, &name, trigger).await {
             Ok(done) => tracing::debug!(job = name, "{done}"),
-            Err(JobError::Running(_)) => tracing::info!(job = name, "still running; this time is left out"),
+            Err(JobError::Running(_)) => {
+                tracing::info!(job = name, "still running; this time is left out")
+            }
             // Said where it failed.
             Err(_) => {}
         }

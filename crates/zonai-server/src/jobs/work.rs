@@ -25,9 +25,21 @@ pub(crate) enum Work {
 impl Work {
     /// Name, schedule and work of the built-in jobs.
     pub(crate) const BUILT_IN: [(&'static str, &'static str, Work); 4] = [
-        ("_delete_old_rate_limits", "*/15 * * * *", Work::DeleteOldRateLimits),
-        ("_cleanup_auth_challenges", "15 3 * * *", Work::CleanupAuthChallenges),
-        ("_cleanup_cron_entries", "30 3 * * *", Work::CleanupCronEntries),
+        (
+            "_delete_old_rate_limits",
+            "*/15 * * * *",
+            Work::DeleteOldRateLimits,
+        ),
+        (
+            "_cleanup_auth_challenges",
+            "15 3 * * *",
+            Work::CleanupAuthChallenges,
+        ),
+        (
+            "_cleanup_cron_entries",
+            "30 3 * * *",
+            Work::CleanupCronEntries,
+        ),
         ("_delete_expired_jwts", "0 4 * * *", Work::DeleteExpiredJwts),
     ];
 
@@ -37,20 +49,28 @@ impl Work {
         match self {
             Self::DeleteOldRateLimits => {
                 let deleted = state.store.delete_closed(state.clock.now()).await;
-                deleted.map(|rows| format!("{rows} counters deleted")).map_err(|error| chain(&error))
+                deleted
+                    .map(|rows| format!("{rows} counters deleted"))
+                    .map_err(|error| chain(&error))
             }
             Self::CleanupAuthChallenges => {
                 let deleted = state.auth.cleanup_auth_challenges(pass).await;
-                deleted.map(|rows| format!("{rows} challenges deleted")).map_err(|error| error.to_string())
+                deleted
+                    .map(|rows| format!("{rows} challenges deleted"))
+                    .map_err(|error| error.to_string())
             }
             Self::CleanupCronEntries => {
                 let before = state.clock.wall_ms() - HISTORY_MS;
                 let deleted = history.delete_before(pass, before).await;
-                deleted.map(|rows| format!("{rows} runs deleted")).map_err(|error| error.to_string())
+                deleted
+                    .map(|rows| format!("{rows} runs deleted"))
+                    .map_err(|error| error.to_string())
             }
             Self::DeleteExpiredJwts => {
                 let deleted = state.auth.delete_expired_jwts(pass).await;
-                deleted.map(|rows| format!("{rows} tokens deleted")).map_err(|error| error.to_string())
+                deleted
+                    .map(|rows| format!("{rows} tokens deleted"))
+                    .map_err(|error| error.to_string())
             }
             Self::Sql(sql) => {
                 let changed = history.run_sql(pass, sql).await;

@@ -61,7 +61,9 @@ impl Group {
 pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: CancellationToken) {
     loop {
         let pause = {
-            let (Some(state), Some(group)) = (state.upgrade(), group.upgrade()) else { return };
+            let (Some(state), Some(group)) = (state.upgrade(), group.upgrade()) else {
+                return;
+            };
             match group.question.ask(&state).await {
                 // The last answer stands until there is room to ask again.
                 Err(DataError::BusyReading) => {
@@ -80,7 +82,9 @@ pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: Cancellati
         }
         // Waiting holds no place in the group: it ends with its last listener.
         loop {
-            let Some(listening) = group.upgrade() else { return };
+            let Some(listening) = group.upgrade() else {
+                return;
+            };
             tokio::select! {
                 () = listening.dirty.notified() => break,
                 () = stop.cancelled() => return,

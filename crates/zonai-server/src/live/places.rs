@@ -20,7 +20,10 @@ pub(crate) struct Place {
 
 impl Places {
     pub(crate) fn new(per_client: usize) -> Arc<Self> {
-        Arc::new(Self { per_client, taken: Mutex::default() })
+        Arc::new(Self {
+            per_client,
+            taken: Mutex::default(),
+        })
     }
 
     /// How many a client may have.
@@ -36,7 +39,10 @@ impl Places {
             return None;
         }
         taken.insert(client, mine + 1);
-        Some(Place { places: Arc::clone(self), client })
+        Some(Place {
+            places: Arc::clone(self),
+            client,
+        })
     }
 
     /// How many streams a client has open.
@@ -72,7 +78,10 @@ mod tests {
         let place = places.take(Client::Local);
         assert!(place.is_some());
         assert!(places.take(Client::Local).is_none());
-        assert!(places.take(Client::Everyone).is_some(), "another client has places of its own");
+        assert!(
+            places.take(Client::Everyone).is_some(),
+            "another client has places of its own"
+        );
         drop(place);
         assert!(places.take(Client::Local).is_some());
         assert_eq!(places.open(), 0);

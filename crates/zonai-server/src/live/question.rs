@@ -22,7 +22,12 @@ impl Question {
     ///
     /// # Errors
     /// As the one-shot read.
-    pub(crate) fn new(state: &State, data: Data, payload: &Payload, caller: &Caller) -> Result<Self, DataError> {
+    pub(crate) fn new(
+        state: &State,
+        data: Data,
+        payload: &Payload,
+        caller: &Caller,
+    ) -> Result<Self, DataError> {
         let kind = match data {
             Data::Get => ReadKind::Get,
             Data::Count => ReadKind::Count,
@@ -31,7 +36,9 @@ impl Question {
         let plan = state.data.plan(caller, payload, kind, Unseen::LeaveOut)?;
         Ok(Self {
             key: plan.key(),
-            tables: plan.tables().map(|tables| tables.into_iter().map(Into::into).collect()),
+            tables: plan
+                .tables()
+                .map(|tables| tables.into_iter().map(Into::into).collect()),
             plan,
         })
     }
@@ -55,7 +62,9 @@ impl Question {
     /// 503 and 500.
     pub(crate) async fn ask(&self, state: &State) -> Result<Arc<str>, DataError> {
         let answer = match state.data.run(&*state.internal, self.plan.clone()).await {
-            Err(DataError::RecordNotFound { .. } | DataError::Forbidden) => Ok(Json::from(&Value::Null)),
+            Err(DataError::RecordNotFound { .. } | DataError::Forbidden) => {
+                Ok(Json::from(&Value::Null))
+            }
             other => other,
         };
         answer.map(|json| format!("{{\"data\":{}}}", json.as_str()).into())

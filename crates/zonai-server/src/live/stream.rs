@@ -144,7 +144,11 @@ impl Open {
                 Woken::Stop => return None,
                 Woken::Heartbeat => {
                     // Also for changes of another process, which nobody told us of.
-                    return Some(self.look_up().err().unwrap_or_else(|| self.framing.heartbeat()));
+                    return Some(
+                        self.look_up()
+                            .err()
+                            .unwrap_or_else(|| self.framing.heartbeat()),
+                    );
                 }
                 Woken::Expired => return Some(self.end("Token expired")),
                 Woken::Identities => {
@@ -195,13 +199,20 @@ impl Open {
 
     /// Looks the watcher up again: a session may have been revoked, an account changed, and with it the rights.
     fn look_up(&mut self) -> Result<(), Bytes> {
-        let Some((token, _)) = &self.watcher.token else { return Ok(()) };
+        let Some((token, _)) = &self.watcher.token else {
+            return Ok(());
+        };
         match self.state.auth.authenticate(&self.watcher.admitted, token) {
             Err(_) => Err(self.end("Invalid or expired token")),
             Ok(found) => {
                 let caller = accounts::as_data(&found);
-                let question = Question::new(&self.state, self.watcher.data, &self.watcher.payload, &caller)
-                    .map_err(|error| self.end(&error.to_string()))?;
+                let question = Question::new(
+                    &self.state,
+                    self.watcher.data,
+                    &self.watcher.payload,
+                    &caller,
+                )
+                .map_err(|error| self.end(&error.to_string()))?;
                 if question.key() != self.key {
                     self.subscription = self.state.live.subscribe(&self.state, &question);
                     self.subscription.results.mark_changed();

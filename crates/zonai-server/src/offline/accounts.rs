@@ -38,17 +38,30 @@ impl Accounts {
     ///
     /// # Errors
     /// When the schema or `app.tables` are at fault, or the database cannot be opened.
-    pub async fn open(settings: &Settings, clock: &Clock, beside: Beside) -> Result<Self, StartError> {
+    pub async fn open(
+        settings: &Settings,
+        clock: &Clock,
+        beside: Beside,
+    ) -> Result<Self, StartError> {
         let internal = Arc::new(internal()?);
         let path = settings.paths.data.join(crate::DATA_FILE);
         if beside == Beside::Nobody {
             migrate(settings, clock)?;
         }
-        let few = EngineOptions { readers: 2, ..EngineOptions::default() };
+        let few = EngineOptions {
+            readers: 2,
+            ..EngineOptions::default()
+        };
         let engine = Engine::open(&path, &few).map_err(failed)?;
         let options = table_options(settings);
-        let schema = engine.read(&*internal, move |connection| Ok(Schema::read(connection, &options))).await;
-        let schema = schema.map_err(failed)?.map_err(|error| start::data_fault(&error.into(), settings))?;
+        let schema = engine
+            .read(&*internal, move |connection| {
+                Ok(Schema::read(connection, &options))
+            })
+            .await;
+        let schema = schema
+            .map_err(failed)?
+            .map_err(|error| start::data_fault(&error.into(), settings))?;
         let faults = project::schema::configured(settings, &schema);
         if !faults.is_empty() {
             return Err(StartError::Faults(faults));
@@ -62,8 +75,15 @@ impl Accounts {
             gate: Arc::new(NobodyAsks),
         };
         let told = auth_settings(settings)?;
-        let auth = Auth::start(parts, &schema, &settings.secrets, told).await.map_err(start::setup_fault)?;
-        Ok(Self { auth, engine, hasher, internal })
+        let auth = Auth::start(parts, &schema, &settings.secrets, told)
+            .await
+            .map_err(start::setup_fault)?;
+        Ok(Self {
+            auth,
+            engine,
+            hasher,
+            internal,
+        })
     }
 
     /// The accounts.
@@ -97,9 +117,12 @@ fn internal() -> Result<Internal, StartError> {
 
 fn migrate(settings: &Settings, clock: &Clock) -> Result<(), StartError> {
     let refused = |error: zonai_data::StartError| start::data_fault(&error, settings);
-    let migrations = Migrations::read(&settings.paths.schemas).map_err(|error| refused(error.into()))?;
+    let migrations =
+        Migrations::read(&settings.paths.schemas).map_err(|error| refused(error.into()))?;
     let path = settings.paths.data.join(crate::DATA_FILE);
-    migrations.apply_to(&path, &EngineOptions::default(), clock).map_err(|error| refused(error.into()))?;
+    migrations
+        .apply_to(&path, &EngineOptions::default(), clock)
+        .map_err(|error| refused(error.into()))?;
     Ok(())
 }
 

@@ -42,7 +42,11 @@ pub(crate) fn read(folder: &Path, project: &Path) -> Result<Vec<CronFile>, Vec<D
         }
         faults.extend(found.into_list());
     }
-    if faults.is_empty() { Ok(crons) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(crons)
+    } else {
+        Err(faults)
+    }
 }
 
 fn read_file(path: &Path, before: &[CronFile], faults: &mut Faults<'_>) -> Option<CronFile> {
@@ -55,14 +59,20 @@ fn read_file(path: &Path, before: &[CronFile], faults: &mut Faults<'_>) -> Optio
     };
     let place = map.get("name").map_or(node.span, |entry| entry.value.span);
     if name.starts_with('_') {
-        faults.at(place, "names that begin with `_` are those of built-in jobs");
+        faults.at(
+            place,
+            "names that begin with `_` are those of built-in jobs",
+        );
     }
     if before.iter().any(|other| other.name == name) {
         faults.at(place, format!("another file has a job `{name}`"));
     }
     let mut required = |key: &str| -> Option<(String, zonai_policy::Span)> {
         match map.get(key) {
-            Some(entry) => Some((entry.value.expect_str(key, faults)?.to_owned(), entry.value.span)),
+            Some(entry) => Some((
+                entry.value.expect_str(key, faults)?.to_owned(),
+                entry.value.span,
+            )),
             None => {
                 faults.at(node.span, format!("`{key}` is missing"));
                 None

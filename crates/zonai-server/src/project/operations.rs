@@ -15,12 +15,19 @@ const MAX_NAME: usize = 64;
 
 /// Reads every operations file of a folder, and every fault of every file. An operation with a fault has its name all the
 /// same, so that a rule or a policy that names it is not called wrong.
-pub(crate) fn read(folder: &Path, project: &Path, schema: &Schema) -> (Operations, Vec<Diagnostic>) {
+pub(crate) fn read(
+    folder: &Path,
+    project: &Path,
+    schema: &Schema,
+) -> (Operations, Vec<Diagnostic>) {
     let mut operations = Operations::default();
     let faults = tables::read(folder, project, schema, |table, map, faults| {
         map.check_keys(&["table", "custom"], faults);
         let custom = map.get("custom").filter(|custom| !custom.value.is_null());
-        let Some(named) = custom.and_then(|custom| custom.value.expect_map("`custom`", faults)) else { return };
+        let Some(named) = custom.and_then(|custom| custom.value.expect_map("`custom`", faults))
+        else {
+            return;
+        };
         if table.is_view {
             let message = format!("`{}` is a view and can only be read", table.name);
             faults.push(Diagnostic::whole_file(faults.source().path(), message));
@@ -38,17 +45,26 @@ pub(crate) fn read(folder: &Path, project: &Path, schema: &Schema) -> (Operation
 /// A name stands in paths and, behind a `:`, in the counters' table.
 fn is_name(name: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    name.len() <= MAX_NAME && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(inner)
+    name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(inner)
 }
 
-fn read_operation(schema: &Schema, table: &Table, entry: &Entry, faults: &mut Faults<'_>) -> Option<Operation> {
+fn read_operation(
+    schema: &Schema,
+    table: &Table,
+    entry: &Entry,
+    faults: &mut Faults<'_>,
+) -> Option<Operation> {
     if !is_name(&entry.key) {
         let message = "the name of an operation is letters, digits, `_` and `-`, with a letter first, at most 64";
         faults.at(entry.key_span, message);
         return None;
     }
     let mut operation = Operation::default();
-    let Some(map) = entry.value.expect_map("an operation", faults) else { return Some(operation) };
+    let Some(map) = entry.value.expect_map("an operation", faults) else {
+        return Some(operation);
+    };
     map.check_keys(&["set", "where"], faults);
     if let Some(narrow) = map.get("where")
         && let Some(text) = tables::expression(&narrow.value, "`where`", faults)
@@ -56,29 +72,51 @@ fn read_operation(schema: &Schema, table: &Table, entry: &Entry, faults: &mut Fa
     {
         place::tell(faults, &narrow.value, text, &fault);
     }
-    match map.get("set").map(|set| set.value.expect_map("`set`", faults)) {
-        Some(Some(columns)) if !columns.entries.is_empty() => set(schema, table, columns, &mut operation, faults),
+    match map
+        .get("set")
+        .map(|set| set.value.expect_map("`set`", faults))
+    {
+        Some(Some(columns)) if !columns.entries.is_empty() => {
+            set(schema, table, columns, &mut operation, faults)
+        }
         Some(None) => {}
-        _ => faults.at(entry.key_span, "an operation needs `set`, with at least one column"),
+        _ => faults.at(
+            entry.key_span,
+            "an operation needs `set`, with at least one column",
+        ),
     }
     Some(operation)
 }
 
-fn set(schema: &Schema, table: &Table, columns: &Map, operation: &mut Operation, faults: &mut Faults<'_>) {
+fn set(
+    schema: &Schema,
+    table: &Table,
+    columns: &Map,
+    operation: &mut Operation,
+    faults: &mut Faults<'_>,
+) {
     for entry in &columns.entries {
         let column = match Operation::settable(table, &entry.key) {
             Ok(column) => column,
             Err(fault) => {
                 match &fault.nearest {
                     Some(near) => {
-                        faults.at_with_help(entry.key_span, fault.message, format!("did you mean `{near}`?"));
+                        faults.at_with_help(
+                            entry.key_span,
+                            fault.message,
+                            format!("did you mean `{near}`?"),
+                        );
                     }
                     None => faults.at(entry.key_span, fault.message),
                 }
                 continue;
             }
         };
-        let text = if entry.value.is_null() { Some("NULL") } else { text_of(&entry.value, &entry.key, faults) };
+        let text = if entry.value.is_null() {
+            Some("NULL")
+        } else {
+            text_of(&entry.value, &entry.key, faults)
+        };
         if let Some(text) = text
             && let Err(fault) = operation.set(schema, table, column, text)
         {

@@ -25,8 +25,17 @@ fn find(source: &Source, start: Span, text: &str, fault: &ExprFault) -> Span {
     let mut next = wanted.next();
     let mut passed = 0;
     let mut last = start;
-    for (line, line_text) in (start.line..).zip(source.text().lines().skip(start.line.saturating_sub(1) as usize)) {
-        let skip = if line == start.line { start.column.saturating_sub(1) } else { 0 };
+    for (line, line_text) in (start.line..).zip(
+        source
+            .text()
+            .lines()
+            .skip(start.line.saturating_sub(1) as usize),
+    ) {
+        let skip = if line == start.line {
+            start.column.saturating_sub(1)
+        } else {
+            0
+        };
         for (column, found) in (1..).zip(line_text.chars()).skip(skip as usize) {
             let Some(expected) = next else { return last };
             if found != expected {
@@ -48,9 +57,22 @@ fn find(source: &Source, start: Span, text: &str, fault: &ExprFault) -> Span {
 
 /// How many characters that are no space stand before a place.
 fn before(text: &str, line: u32, column: u32) -> usize {
-    let whole = text.lines().take(line.saturating_sub(1) as usize).map(count).sum::<usize>();
-    let rest = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
-    whole + count(&rest.chars().take(column.saturating_sub(1) as usize).collect::<String>())
+    let whole = text
+        .lines()
+        .take(line.saturating_sub(1) as usize)
+        .map(count)
+        .sum::<usize>();
+    let rest = text
+        .lines()
+        .nth(line.saturating_sub(1) as usize)
+        .unwrap_or_default();
+    whole
+        + count(
+            &rest
+                .chars()
+                .take(column.saturating_sub(1) as usize)
+                .collect::<String>(),
+        )
 }
 
 fn count(text: &str) -> usize {

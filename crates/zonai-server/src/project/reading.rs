@@ -36,19 +36,46 @@ pub(crate) struct Limits {
 }
 
 /// Reads operations, rules, jobs and policies, and looks at what code adds.
-pub(crate) fn read(settings: &Settings, additions: &Additions, schema: &Schema, clock: &Clock) -> Reading {
+pub(crate) fn read(
+    settings: &Settings,
+    additions: &Additions,
+    schema: &Schema,
+    clock: &Clock,
+) -> Reading {
     let paths = &settings.paths;
     let tables: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
     let (operations, mut faults) = operations::read(&paths.operations, &paths.project, schema);
     let mut keep = |found: Vec<Diagnostic>| faults.extend(found);
-    let rules = rules::read(&paths.rules, &paths.project, schema, &operations).map_err(&mut keep).ok();
-    let crons = crons::read(&paths.crons, &paths.project).map_err(&mut keep).unwrap_or_default();
-    let limits = limits(settings, &additions.rate_limits, &tables, &operations, clock).map_err(&mut keep).ok();
-    for name in additions.hooks.table_names().filter(|name| !tables.contains(name)) {
+    let rules = rules::read(&paths.rules, &paths.project, schema, &operations)
+        .map_err(&mut keep)
+        .ok();
+    let crons = crons::read(&paths.crons, &paths.project)
+        .map_err(&mut keep)
+        .unwrap_or_default();
+    let limits = limits(
+        settings,
+        &additions.rate_limits,
+        &tables,
+        &operations,
+        clock,
+    )
+    .map_err(&mut keep)
+    .ok();
+    for name in additions
+        .hooks
+        .table_names()
+        .filter(|name| !tables.contains(name))
+    {
         let fault = Diagnostic::whole_file("hooks", format!("there is no table `{name}`"));
         faults.push(fault.with_nearest(name, tables.iter().copied()));
     }
-    Reading { operations, rules, crons, limits, faults }
+    Reading {
+        operations,
+        rules,
+        crons,
+        limits,
+        faults,
+    }
 }
 
 /// Reads the policies alone.
@@ -63,7 +90,11 @@ pub(crate) fn limits(
     clock: &Clock,
 ) -> Result<Limits, Vec<Diagnostic>> {
     let paths = &settings.paths;
-    let known = known(tables.iter().copied(), &settings.app.tables, &operations.names());
+    let known = known(
+        tables.iter().copied(),
+        &settings.app.tables,
+        &operations.names(),
+    );
     let policies = Policies::new(
         paths.rate_limit.clone(),
         &paths.project,
@@ -78,10 +109,23 @@ pub(crate) fn limits(
         settings.rate_limit.max_counters,
         settings.rate_limit.ipv6_prefix,
     ));
-    let made = Limiter::new(Arc::clone(&counters), known, read.registrations, policies.shared());
+    let made = Limiter::new(
+        Arc::clone(&counters),
+        known,
+        read.registrations,
+        policies.shared(),
+    );
     match made {
-        Ok((limiter, internal)) => Ok(Limits { policies, counters, limiter: Arc::new(limiter), internal }),
-        Err(faults) => Err(faults.iter().map(|fault| policies::diagnose(fault, &paths.project)).collect()),
+        Ok((limiter, internal)) => Ok(Limits {
+            policies,
+            counters,
+            limiter: Arc::new(limiter),
+            internal,
+        }),
+        Err(faults) => Err(faults
+            .iter()
+            .map(|fault| policies::diagnose(fault, &paths.project))
+            .collect()),
     }
 }
 
@@ -89,7 +133,11 @@ pub(crate) fn limits(
 pub(crate) fn limited_twice(limiter: &Limiter, paths: &Paths) -> Vec<Diagnostic> {
     let twice = limiter.misregistered();
     let fault = |one: &zonai_limit::Misregistered| {
-        at(&one.second, format!("{one}; first in {}", one.first), &paths.project)
+        at(
+            &one.second,
+            format!("{one}; first in {}", one.first),
+            &paths.project,
+        )
     };
     twice.iter().map(fault).collect()
 }

@@ -22,9 +22,20 @@ pub(crate) fn read(
 ) -> Result<Rules, Vec<Diagnostic>> {
     let mut rules = Rules::default();
     let faults = tables::read(folder, project, schema, |table, map, faults| {
-        File { schema, table, operations, rules: &mut rules, faults }.read(map);
+        File {
+            schema,
+            table,
+            operations,
+            rules: &mut rules,
+            faults,
+        }
+        .read(map);
     });
-    if faults.is_empty() { Ok(rules) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(rules)
+    } else {
+        Err(faults)
+    }
 }
 
 struct File<'a, 's> {
@@ -40,7 +51,9 @@ impl File<'_, '_> {
         for entry in &map.entries {
             let key = entry.key.as_str();
             let action = Action::ALL.into_iter().find(|action| action.key() == key);
-            let account = AccountAction::ALL.into_iter().find(|action| action.key() == key);
+            let account = AccountAction::ALL
+                .into_iter()
+                .find(|action| action.key() == key);
             match (key, action, account) {
                 (_, Some(action), _) => self.rule(entry, RuleKey::Action(action)),
                 (_, _, Some(account)) => self.account(entry, account),
@@ -63,20 +76,33 @@ impl File<'_, '_> {
 
     fn account(&mut self, entry: &Entry, action: AccountAction) {
         if !self.table.options.auth && !self.table.options.admin {
-            let message = format!("`{}` is for tables with accounts, and `{}` has none", entry.key, self.table.name);
-            let help = format!("list it under `app.tables` of zonai.yaml: `{}: {{auth: [password]}}`", self.table.name);
+            let message = format!(
+                "`{}` is for tables with accounts, and `{}` has none",
+                entry.key, self.table.name
+            );
+            let help = format!(
+                "list it under `app.tables` of zonai.yaml: `{}: {{auth: [password]}}`",
+                self.table.name
+            );
             return self.faults.at_with_help(entry.key_span, message, help);
         }
         self.rule(entry, RuleKey::Account(action));
     }
 
     fn custom(&mut self, entry: &Entry) {
-        let Some(map) = entry.value.expect_map("`custom`", self.faults) else { return };
+        let Some(map) = entry.value.expect_map("`custom`", self.faults) else {
+            return;
+        };
         for entry in &map.entries {
             if self.operations.get(&self.table.name, &entry.key).is_none() {
-                let names = self.operations.names().remove(&self.table.name).unwrap_or_default();
+                let names = self
+                    .operations
+                    .names()
+                    .remove(&self.table.name)
+                    .unwrap_or_default();
                 let names = names.iter().map(String::as_str);
-                self.faults.unknown(entry.key_span, "custom operation", &entry.key, names);
+                self.faults
+                    .unknown(entry.key_span, "custom operation", &entry.key, names);
                 continue;
             }
             self.rule(entry, RuleKey::Custom(entry.key.clone()));
@@ -89,7 +115,10 @@ impl File<'_, '_> {
             (None, Some(text)) => RuleText::Expression(text.to_owned()),
             (None, None) => {
                 let found = entry.value.describe();
-                let message = format!("`{}` must be true, false or an SQL expression, not {found}", entry.key);
+                let message = format!(
+                    "`{}` must be true, false or an SQL expression, not {found}",
+                    entry.key
+                );
                 return self.faults.at(entry.value.span, message);
             }
         };

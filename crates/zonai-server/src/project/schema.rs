@@ -18,32 +18,46 @@ use crate::settings::{Paths, Settings};
 /// With every fault of the files, and of `app.tables`; a fault of a setting has its key as its path.
 pub(crate) fn in_memory(settings: &Settings, clock: &Clock) -> Result<Schema, Vec<Diagnostic>> {
     let of_files = |error: StartError| faults(&error, &settings.paths);
-    let migrations = Migrations::read(&settings.paths.schemas).map_err(|error| of_files(error.into()))?;
+    let migrations =
+        Migrations::read(&settings.paths.schemas).map_err(|error| of_files(error.into()))?;
     // Options are looked at afterwards, all of them.
-    let schema = migrations.check(&BTreeMap::new(), clock).map_err(of_files)?;
+    let schema = migrations
+        .check(&BTreeMap::new(), clock)
+        .map_err(of_files)?;
     let found = configured(settings, &schema);
     if !found.is_empty() {
         return Err(found);
     }
-    migrations.check(&table_options(settings), clock).map_err(of_files)
+    migrations
+        .check(&table_options(settings), clock)
+        .map_err(of_files)
 }
 
 /// What the readers of policy files must know of the tables of a project.
 ///
 /// # Errors
 /// With every fault of the schema files and of `app.tables`.
-pub fn policy_tables(settings: &Settings, clock: &Clock) -> Result<zonai_policy::Tables, Vec<Diagnostic>> {
+pub fn policy_tables(
+    settings: &Settings,
+    clock: &Clock,
+) -> Result<zonai_policy::Tables, Vec<Diagnostic>> {
     let schema = in_memory(settings, clock)?;
     let names = schema.tables().map(|table| table.name.as_str());
-    let (operations, _told_by_check) = operations::read(&settings.paths.operations, &settings.paths.project, &schema);
-    Ok(super::policy_tables(&known(names, &settings.app.tables, &operations.names())))
+    let (operations, _told_by_check) =
+        operations::read(&settings.paths.operations, &settings.paths.project, &schema);
+    Ok(super::policy_tables(&known(
+        names,
+        &settings.app.tables,
+        &operations.names(),
+    )))
 }
 
 /// What is wrong with `app.tables`.
 pub(crate) fn configured(settings: &Settings, schema: &Schema) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
     for (name, options) in &settings.app.tables {
-        let fault = |message: String| Diagnostic::whole_file(&format!("app.tables.{name}"), message);
+        let fault =
+            |message: String| Diagnostic::whole_file(&format!("app.tables.{name}"), message);
         match schema.table(name) {
             None => {
                 let known = schema.tables().map(|table| table.name.as_str());
@@ -66,8 +80,13 @@ fn as_accounts(settings: &Settings, table: &Table) -> Vec<String> {
         lacks.push("is a view; accounts need a table".to_owned());
         return lacks;
     }
-    let passwords = accounts::tables(settings).iter().any(|setup| setup.name == table.name && setup.password);
-    for (column, why) in [("email", "accounts need"), ("password", "sign-in with passwords needs")] {
+    let passwords = accounts::tables(settings)
+        .iter()
+        .any(|setup| setup.name == table.name && setup.password);
+    for (column, why) in [
+        ("email", "accounts need"),
+        ("password", "sign-in with passwords needs"),
+    ] {
         let needed = column == "email" || passwords;
         if needed && table.column(column).is_none() {
             lacks.push(format!(
@@ -85,7 +104,10 @@ fn as_accounts(settings: &Settings, table: &Table) -> Vec<String> {
 #[must_use]
 pub fn faults(error: &StartError, paths: &Paths) -> Vec<Diagnostic> {
     let StartError::Migration(migration) = error else {
-        return vec![Diagnostic::whole_file(&shown(&paths.schemas, &paths.project), chain(error))];
+        return vec![Diagnostic::whole_file(
+            &shown(&paths.schemas, &paths.project),
+            chain(error),
+        )];
     };
     migration
         .faults()

@@ -47,33 +47,54 @@ fn table_of<'s>(path: &Path, schema: &'s Schema, faults: &mut Faults<'_>) -> Opt
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let table = schema.table(&name);
     if table.is_none() {
-        let fault = Diagnostic::whole_file(faults.source().path(), format!("there is no table `{name}`"));
+        let fault = Diagnostic::whole_file(
+            faults.source().path(),
+            format!("there is no table `{name}`"),
+        );
         faults.push(fault.with_nearest(&name, schema.tables().map(|table| table.name.as_str())));
     }
     table.map(|table| &**table)
 }
 
-fn read_map(table: &Table, faults: &mut Faults<'_>, read_file: &mut impl FnMut(&Table, &Map, &mut Faults<'_>)) {
-    let Some(node) = yaml::parse(faults) else { return };
+fn read_map(
+    table: &Table,
+    faults: &mut Faults<'_>,
+    read_file: &mut impl FnMut(&Table, &Map, &mut Faults<'_>),
+) {
+    let Some(node) = yaml::parse(faults) else {
+        return;
+    };
     if node.is_null() {
         return;
     }
-    let Some(map) = node.expect_map("the file", faults) else { return };
+    let Some(map) = node.expect_map("the file", faults) else {
+        return;
+    };
     if let Some(named) = map.get("table")
         && let Some(name) = named.value.expect_str("the table's name", faults)
         && name != table.name
     {
-        let message = format!("the file is named after `{}`, so `table` must be that or left out", table.name);
+        let message = format!(
+            "the file is named after `{}`, so `table` must be that or left out",
+            table.name
+        );
         faults.at(named.value.span, message);
     }
     read_file(table, map, faults);
 }
 
 /// The text of an expression: any scalar that is not empty.
-pub(super) fn expression<'n>(node: &'n Node, what: &str, faults: &mut Faults<'_>) -> Option<&'n str> {
+pub(super) fn expression<'n>(
+    node: &'n Node,
+    what: &str,
+    faults: &mut Faults<'_>,
+) -> Option<&'n str> {
     let text = node.as_scalar();
     if text.is_none() {
-        faults.at(node.span, format!("{what} must be an SQL expression, not {}", node.describe()));
+        faults.at(
+            node.span,
+            format!("{what} must be an SQL expression, not {}", node.describe()),
+        );
     }
     text
 }

@@ -30,9 +30,12 @@ impl Background {
         ];
         let watched = Arc::clone(state);
         let seen = state.policies.fingerprint();
-        let folder = FolderWatch::start(state.policies.folder(), seen, Pace::default(), move || {
-            watched.policies.reload(&watched.gate.limiter, &watched.store);
-        });
+        let folder =
+            FolderWatch::start(state.policies.folder(), seen, Pace::default(), move || {
+                watched
+                    .policies
+                    .reload(&watched.gate.limiter, &watched.store);
+            });
         let folder = match folder {
             Ok(folder) => Some(folder),
             Err(error) => {

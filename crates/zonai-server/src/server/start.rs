@@ -26,9 +26,9 @@ use crate::listen::Listener;
 use crate::live::Live;
 use crate::names::Names;
 use crate::policies;
+use crate::project;
 use crate::project::crons::CronFile;
 use crate::project::reading::{self, Limits, Reading};
-use crate::project;
 use crate::self_check::SelfCheck;
 use crate::settings::{Bounds, Settings};
 use crate::state::State;
@@ -50,17 +50,32 @@ pub(crate) async fn state(
     clock: Clock,
     stop: CancellationToken,
 ) -> Result<State, StartError> {
-    let hasher = Hasher::start(&settings.secrets, None)
-        .map_err(|error| StartError::Data(format!("cannot start the threads that hash passwords: {error}")))?;
+    let hasher = Hasher::start(&settings.secrets, None).map_err(|error| {
+        StartError::Data(format!(
+            "cannot start the threads that hash passwords: {error}"
+        ))
+    })?;
     let hasher = Arc::new(hasher);
     let passwords = Arc::new(PasswordColumns(Arc::clone(&hasher)));
     let (settings, additions, clock, opened) = tokio::task::spawn_blocking(move || {
-        open(&settings, &additions, &clock, passwords).map(|opened| (settings, additions, clock, opened))
+        open(&settings, &additions, &clock, passwords)
+            .map(|opened| (settings, additions, clock, opened))
     })
     .await
     .map_err(|error| StartError::Data(error.to_string()))??;
-    let Opened { data, operations, rules, crons, limits } = opened;
-    let Limits { policies, counters, limiter, internal } = limits;
+    let Opened {
+        data,
+        operations,
+        rules,
+        crons,
+        limits,
+    } = opened;
+    let Limits {
+        policies,
+        counters,
+        limiter,
+        internal,
+    } = limits;
     data.set_operations(operations);
     data.set_rights(Box::new(rules));
     policies::say_misregistered(&limiter);
@@ -77,7 +92,10 @@ pub(crate) async fn state(
     let history = History::open(data.engine().clone(), &*internal, clock.wall_ms())
         .await
         .map_err(|error| StartError::Data(error.to_string()))?;
-    let auth_tables = accounts::tables(&settings).into_iter().map(|table| table.name).collect();
+    let auth_tables = accounts::tables(&settings)
+        .into_iter()
+        .map(|table| table.name)
+        .collect();
     Ok(State {
         jobs: Jobs::new(history, crons),
         hooks: additions.hooks,
@@ -115,10 +133,22 @@ fn open(
         return Err(StartError::Faults(faults));
     }
     let data = open_data(settings, clock, passwords)?;
-    let Reading { operations, rules, crons, limits, mut faults } = reading::read(settings, additions, data.schema(), clock);
+    let Reading {
+        operations,
+        rules,
+        crons,
+        limits,
+        mut faults,
+    } = reading::read(settings, additions, data.schema(), clock);
     faults.extend(project::schema::configured(settings, data.schema()));
     match (rules, limits) {
-        (Some(rules), Some(limits)) if faults.is_empty() => Ok(Opened { data, operations, rules, crons, limits }),
+        (Some(rules), Some(limits)) if faults.is_empty() => Ok(Opened {
+            data,
+            operations,
+            rules,
+            crons,
+            limits,
+        }),
         _ => Err(StartError::Faults(faults)),
     }
 }
@@ -140,7 +170,9 @@ async fn accounts(
     let told = accounts::settings(settings).map_err(|error| {
         StartError::Faults(vec![check::template_fault(&error, &settings.paths.project)])
     })?;
-    Auth::start(parts, data.schema(), &settings.secrets, told).await.map_err(setup_fault)
+    Auth::start(parts, data.schema(), &settings.secrets, told)
+        .await
+        .map_err(setup_fault)
 }
 
 /// What accounts lack is the project's fault; the rest is the machine's.
@@ -156,9 +188,16 @@ pub(crate) fn setup_fault(error: SetupError) -> StartError {
     }
 }
 
-fn open_data(settings: &Settings, clock: &Clock, passwords: Arc<PasswordColumns>) -> Result<Database, StartError> {
+fn open_data(
+    settings: &Settings,
+    clock: &Clock,
+    passwords: Arc<PasswordColumns>,
+) -> Result<Database, StartError> {
     std::fs::create_dir_all(&settings.paths.data).map_err(|error| {
-        StartError::Data(format!("cannot make the data folder `{}`: {error}", settings.paths.data.display()))
+        StartError::Data(format!(
+            "cannot make the data folder `{}`: {error}",
+            settings.paths.data.display()
+        ))
     })?;
     Database::open(DatabaseOptions {
         path: settings.paths.data.join(crate::DATA_FILE),
@@ -172,7 +211,11 @@ fn open_data(settings: &Settings, clock: &Clock, passwords: Arc<PasswordColumns>
 }
 
 fn engine_options(bounds: &Bounds) -> EngineOptions {
-    EngineOptions { write_queue: bounds.write_queue, reads: bounds.reads, ..EngineOptions::default() }
+    EngineOptions {
+        write_queue: bounds.write_queue,
+        reads: bounds.reads,
+        ..EngineOptions::default()
+    }
 }
 
 /// What the schema files are at fault for has its place; the rest is the data's.
@@ -187,7 +230,11 @@ pub(crate) fn data_fault(error: &zonai_data::StartError, settings: &Settings) ->
 pub(super) fn warnings(settings: &Settings, listeners: &[Listener]) -> Vec<String> {
     let addresses: Vec<_> = listeners.iter().filter_map(Listener::address).collect();
     let mut warnings: Vec<String> = match &settings.app.trusted_proxy {
-        Some(trusted) => trusted.warnings(&addresses).iter().map(ToString::to_string).collect(),
+        Some(trusted) => trusted
+            .warnings(&addresses)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         None => Vec::new(),
     };
     if listeners.len() > addresses.len() {
@@ -199,7 +246,9 @@ pub(super) fn warnings(settings: &Settings, listeners: &[Listener]) -> Vec<Strin
 /// What to say where a Unix socket is listened on: its peers have no address that could tell them apart.
 fn unix_socket_warning(settings: &Settings) -> Option<String> {
     match &settings.app.trusted_proxy {
-        Some(trusted) => trusted.unix_socket_warning().map(|warning| warning.to_string()),
+        Some(trusted) => trusted
+            .unix_socket_warning()
+            .map(|warning| warning.to_string()),
         None => Some(format!(
             "a Unix socket has no client addresses and no trusted header is configured: all its requests share one \
              counter per table and operation (client `{}`); set `app.trustedProxy`",

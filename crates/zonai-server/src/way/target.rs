@@ -7,8 +7,8 @@ use smallvec::{SmallVec, smallvec};
 use zonai_http::{Field, Scanner, Want};
 use zonai_limit::{Bucket, CustomBucket, CustomId, Operation, Shared, TableId};
 
-use crate::route::{Admin, Auth, Data, Route};
 use crate::gate::Gate;
+use crate::route::{Admin, Auth, Data, Route};
 
 /// What a request is counted as.
 #[derive(Clone, Debug)]
@@ -25,7 +25,11 @@ pub(crate) struct Target {
 pub(crate) enum To {
     Data(Data, TableId),
     Stream(Data, TableId),
-    Custom { table: TableId, custom: Option<CustomId>, many: bool },
+    Custom {
+        table: TableId,
+        custom: Option<CustomId>,
+        many: bool,
+    },
     Auth(Auth, Option<TableId>),
     Admin(Admin),
     /// No such route, method, operation, table; or a payload that names none.
@@ -75,9 +79,14 @@ pub(crate) const fn source(route: &Route<'_>) -> Source {
         Route::Data(_) | Route::Custom { .. } => Source::Body(Want::Table),
         Route::Auth(Auth::Refresh | Auth::Logout | Auth::LogoutAll) => Source::Nothing,
         Route::Auth(Auth::Admin) => Source::BodyLater,
-        Route::Auth(Auth::ResetPassword | Auth::VerifyEmail | Auth::SignIn | Auth::SignUp | Auth::Authenticate | Auth::Confirm) => {
-            Source::Body(Want::TableAndType)
-        }
+        Route::Auth(
+            Auth::ResetPassword
+            | Auth::VerifyEmail
+            | Auth::SignIn
+            | Auth::SignUp
+            | Auth::Authenticate
+            | Auth::Confirm,
+        ) => Source::Body(Want::TableAndType),
         Route::Admin(_) | Route::Health | Route::WrongMethod(_) | Route::Unknown => Source::Nothing,
     }
 }
@@ -114,7 +123,9 @@ impl Target {
                 Err(why) => Self::nowhere(why),
             },
             Route::Stream(data) => match named_table(gate, payload) {
-                Ok(table) => Self::table(table, smallvec![data.operation()], To::Stream(data, table)),
+                Ok(table) => {
+                    Self::table(table, smallvec![data.operation()], To::Stream(data, table))
+                }
                 Err(why) => Self::nowhere(why),
             },
             Route::Custom { name, many } => match named_table(gate, payload) {
@@ -147,7 +158,11 @@ fn custom(gate: &Gate, table: TableId, name: &str, many: bool) -> Target {
         bucket: Bucket::Table(table),
         operations: smallvec![Operation::Custom],
         custom,
-        to: To::Custom { table, custom, many },
+        to: To::Custom {
+            table,
+            custom,
+            many,
+        },
     }
 }
 
@@ -176,11 +191,22 @@ fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
         return for_admin(auth, table);
     }
     if auth == Auth::Confirm {
-        return Target::shared(Shared::AuthConfirm, Operation::Confirm, To::Auth(auth, table));
+        return Target::shared(
+            Shared::AuthConfirm,
+            Operation::Confirm,
+            To::Auth(auth, table),
+        );
     }
     let Some(table) = table.filter(|table| gate.is_auth_table(*table)) else {
-        let named = matches!(payload.map(Scanner::table), Some(Field::Text(_) | Field::TooLong));
-        return Target::nowhere(if named { Nowhere::Table } else { Nowhere::Payload });
+        let named = matches!(
+            payload.map(Scanner::table),
+            Some(Field::Text(_) | Field::TooLong)
+        );
+        return Target::nowhere(if named {
+            Nowhere::Table
+        } else {
+            Nowhere::Payload
+        });
     };
     let operations = match (auth, kind) {
         (Auth::SignUp, _) => smallvec![Operation::SignUp, Operation::SignIn],
@@ -188,7 +214,11 @@ fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
         (Auth::ResetPassword, _) => smallvec![Operation::SendResetPassword],
         (Auth::VerifyEmail, _) => smallvec![Operation::SendVerifyEmail],
         (_, "signIn") => smallvec![Operation::SignIn, Operation::Authenticate],
-        (_, "signUp") => smallvec![Operation::SignUp, Operation::SignIn, Operation::Authenticate],
+        (_, "signUp") => smallvec![
+            Operation::SignUp,
+            Operation::SignIn,
+            Operation::Authenticate
+        ],
         (_, "sendOtp") => smallvec![Operation::SendOtp, Operation::Authenticate],
         (_, "sendMagicLink") => smallvec![Operation::SendMagicLink, Operation::Authenticate],
         (_, _) => smallvec![Operation::Authenticate],
@@ -197,5 +227,9 @@ fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
 }
 
 fn for_admin(auth: Auth, table: Option<TableId>) -> Target {
-    Target::shared(Shared::AdminAuth, Operation::AdminAuthenticate, To::Auth(auth, table))
+    Target::shared(
+        Shared::AdminAuth,
+        Operation::AdminAuthenticate,
+        To::Auth(auth, table),
+    )
 }

@@ -35,7 +35,10 @@ fn project(limits: &[&str]) -> Project {
 fn project_with(settings: &str, mail: Option<&MailServer>, limits: &[&str]) -> Project {
     let project = Project::new();
     let mail = mail.map_or_else(String::new, |mail| {
-        format!("  email: {{host: 127.0.0.1, port: {}, tls: none, from: shop@example.com}}\n", mail.port)
+        format!(
+            "  email: {{host: 127.0.0.1, port: {}, tls: none, from: shop@example.com}}\n",
+            mail.port
+        )
     });
     let yaml = format!(
         "listen: [\"127.0.0.1:0\"]\n{settings}app:\n{mail}  tables:\n    \
@@ -46,7 +49,10 @@ fn project_with(settings: &str, mail: Option<&MailServer>, limits: &[&str]) -> P
     project.open_to_all("notes");
     if !limits.is_empty() {
         let limits: String = limits.iter().map(|limit| format!("  {limit}\n")).collect();
-        project.file("lib/src/rate_limit/users.yaml", &format!("table: users\nauth:\n{limits}"));
+        project.file(
+            "lib/src/rate_limit/users.yaml",
+            &format!("table: users\nauth:\n{limits}"),
+        );
     }
     project
 }
@@ -65,7 +71,13 @@ fn also_staff(project: &Project, email: &str) {
 }
 
 async fn sign_in(client: &Client, email: &str, password: &str) -> Reply {
-    client.json("POST", "/auth/sign-in", &json!({"email": email, "password": password})).await
+    client
+        .json(
+            "POST",
+            "/auth/sign-in",
+            &json!({"email": email, "password": password}),
+        )
+        .await
 }
 
 /// Makes an account and gives its token.
@@ -86,7 +98,9 @@ fn session(reply: &Reply) -> String {
 
 /// A request that a token allows or not: 200, 401, or 429.
 async fn look(client: &Client, authorization: &str) -> u16 {
-    crate::list(&client.with("authorization", authorization), "notes").await.status
+    crate::list(&client.with("authorization", authorization), "notes")
+        .await
+        .status
 }
 
 /// What a 429 says: collection, operation, limit and seconds.
@@ -95,19 +109,41 @@ fn refusal(reply: &Reply) -> (String, String, u64, u64) {
     let body = reply.json();
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     let limit = reply.header("x-ratelimit-limit").unwrap().parse().unwrap();
-    (text("collection"), text("operation"), limit, body["retryAfter"].as_u64().unwrap())
+    (
+        text("collection"),
+        text("operation"),
+        limit,
+        body["retryAfter"].as_u64().unwrap(),
+    )
 }
 
-fn refused(collection: &str, operation: &str, limit: u64, seconds: u64) -> (String, String, u64, u64) {
+fn refused(
+    collection: &str,
+    operation: &str,
+    limit: u64,
+    seconds: u64,
+) -> (String, String, u64, u64) {
     (collection.to_owned(), operation.to_owned(), limit, seconds)
 }
 
 /// The doors to the password of an account of `users`.
 fn door(nth: usize, email: &str, password: &str) -> (&'static str, Value) {
     match nth % 4 {
-        0 => ("/auth/sign-in", json!({"email": email, "password": password})),
-        1 => ("/auth", json!({"type": "signIn", "email": email, "password": password})),
-        2 => ("/auth/sign-up", json!({"email": email, "password": password})),
-        _ => ("/auth", json!({"password": password, "email": email, "type": "signUp"})),
+        0 => (
+            "/auth/sign-in",
+            json!({"email": email, "password": password}),
+        ),
+        1 => (
+            "/auth",
+            json!({"type": "signIn", "email": email, "password": password}),
+        ),
+        2 => (
+            "/auth/sign-up",
+            json!({"email": email, "password": password}),
+        ),
+        _ => (
+            "/auth",
+            json!({"password": password, "email": email, "type": "signUp"}),
+        ),
     }
 }

@@ -16,13 +16,19 @@ async fn a_refusal_does_not_wait_for_the_body() {
     let client = server.client();
     use_up(&client, "POST", "/db", &json!({"table": "tasks"}), 10).await;
     let mut stream = client.connect().await;
-    let head = format!("POST /db HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", 200_000_000);
+    let head = format!(
+        "POST /db HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        200_000_000
+    );
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut kilobyte = br#"{"table":"tasks","object":{"title":""#.to_vec();
     kilobyte.resize(1_024, b'x');
     stream.write_all(&kilobyte).await.unwrap();
     let reply = read_reply(&mut stream, false).await;
-    assert_eq!((reply.status, reply.header("connection")), (429, Some("close")));
+    assert_eq!(
+        (reply.status, reply.header("connection")),
+        (429, Some("close"))
+    );
     let mut rest = Vec::new();
     let ended = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await;
     assert_eq!(ended.expect("the connection stays open").unwrap(), 0);
@@ -74,7 +80,10 @@ async fn a_small_rest_is_read_and_the_connection_kept() {
         assert_eq!(read_reply(&mut stream, false).await.status, 429);
         stream.write_all(&request[2_000..]).await.unwrap();
     }
-    stream.write_all(&client.request("GET", "/health", None)).await.unwrap();
+    stream
+        .write_all(&client.request("GET", "/health", None))
+        .await
+        .unwrap();
     assert_eq!(read_reply(&mut stream, false).await.status, 200);
 }
 
@@ -90,7 +99,10 @@ async fn a_body_without_a_table_in_its_first_mebibyte_is_413() {
         assert_eq!(client.send("POST", "/db", Some(&body)).await.status, 413);
     }
     let refused = client.send("POST", "/db", Some(&body)).await;
-    assert_eq!((refused.status, refused.json()["collection"].as_str()), (429, Some("__unknown__")));
+    assert_eq!(
+        (refused.status, refused.json()["collection"].as_str()),
+        (429, Some("__unknown__"))
+    );
 }
 
 /// Case 24: a request that its client gives up has been counted.
@@ -99,16 +111,29 @@ async fn aborted_requests_are_counted() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    let request = client.request("POST", "/db", Some(br#"{"table":"tasks","object":{"title":"never"}}"#));
+    let request = client.request(
+        "POST",
+        "/db",
+        Some(br#"{"table":"tasks","object":{"title":"never"}}"#),
+    );
     for _ in 0..10 {
         let mut stream = client.connect().await;
-        stream.write_all(&request[..request.len() - 5]).await.unwrap();
+        stream
+            .write_all(&request[..request.len() - 5])
+            .await
+            .unwrap();
         stream.shutdown().await.unwrap();
         let mut rest = Vec::new();
         // The server has read what came before it saw the end.
         let _ = stream.read_to_end(&mut rest).await;
     }
-    assert_eq!(client.json("POST", "/db", &json!({"table": "tasks"})).await.status, 429);
+    assert_eq!(
+        client
+            .json("POST", "/db", &json!({"table": "tasks"}))
+            .await
+            .status,
+        429
+    );
 }
 
 /// Pipelined requests are answered in order.

@@ -44,18 +44,33 @@ enum Expected {
 
 impl Model {
     fn ask(&mut self, client: u64, table: &'static str, operation: &'static str) -> Expected {
-        let key = if operation == "unknown" { ("", "unknown") } else { (table, operation) };
-        let Some((limit, window)) = self.policies.get(&key).copied().unwrap_or(Some((100, 60_000))) else {
+        let key = if operation == "unknown" {
+            ("", "unknown")
+        } else {
+            (table, operation)
+        };
+        let Some((limit, window)) = self
+            .policies
+            .get(&key)
+            .copied()
+            .unwrap_or(Some((100, 60_000)))
+        else {
             return Expected::Admitted;
         };
         let now = self.now;
-        let counter = self.counters.entry((client, key.0, key.1)).or_insert((now, 0));
+        let counter = self
+            .counters
+            .entry((client, key.0, key.1))
+            .or_insert((now, 0));
         if now >= counter.0 + window {
             *counter = (now, 0);
         }
         if counter.1 >= limit {
             let left = counter.0 + window - now;
-            return Expected::Refused { retry_after: left.div_ceil(1_000).max(1), limit };
+            return Expected::Refused {
+                retry_after: left.div_ceil(1_000).max(1),
+                limit,
+            };
         }
         counter.1 += 1;
         Expected::Admitted
@@ -65,7 +80,8 @@ impl Model {
     fn set(&mut self, table: &'static str, operation: &'static str, policy: Option<(u32, u64)>) {
         self.policies.insert((table, operation), policy);
         if policy.is_none() {
-            self.counters.retain(|(_, of, what), _| (*of, *what) != (table, operation));
+            self.counters
+                .retain(|(_, of, what), _| (*of, *what) != (table, operation));
         }
     }
 }
@@ -85,13 +101,24 @@ impl Run {
         let http = self.server.client_at(&format!("127.0.3.{}", client + 1));
         let expected = self.model.ask(client, table, operation);
         let reply = match operation {
-            "list" => http.get("/db/list", &json!({"table": table, "limit": 1})).await,
+            "list" => {
+                http.get("/db/list", &json!({"table": table, "limit": 1}))
+                    .await
+            }
             "count" => http.get("/db/count", &json!({"table": table})).await,
             "create" => {
                 let column = if table == "tasks" { "title" } else { "text" };
-                http.json("POST", "/db", &json!({"table": table, "object": {column: "x"}})).await
+                http.json(
+                    "POST",
+                    "/db",
+                    &json!({"table": table, "object": {column: "x"}}),
+                )
+                .await
             }
-            _ => http.get("/db/list", &json!({"table": format!("ghost{step}")})).await,
+            _ => {
+                http.get("/db/list", &json!({"table": format!("ghost{step}")}))
+                    .await
+            }
         };
         let seen = match reply.status {
             429 => Expected::Refused {
@@ -100,12 +127,24 @@ impl Run {
             },
             _ => Expected::Admitted,
         };
-        assert_eq!(seen, expected, "step {step}: {operation} on {table} by {client}: {}", reply.text());
+        assert_eq!(
+            seen,
+            expected,
+            "step {step}: {operation} on {table} by {client}: {}",
+            reply.text()
+        );
         if seen == Expected::Admitted {
             match operation {
                 "create" => *self.model.rows.entry(table).or_default() += 1,
-                "count" => assert_eq!(reply.json()["data"], self.model.rows.get(table).copied().unwrap_or(0), "step {step}"),
-                "list" => assert_eq!(reply.json()["data"]["total"], self.model.rows.get(table).copied().unwrap_or(0)),
+                "count" => assert_eq!(
+                    reply.json()["data"],
+                    self.model.rows.get(table).copied().unwrap_or(0),
+                    "step {step}"
+                ),
+                "list" => assert_eq!(
+                    reply.json()["data"]["total"],
+                    self.model.rows.get(table).copied().unwrap_or(0)
+                ),
                 _ => assert_eq!(reply.status, 404),
             }
         }
@@ -118,15 +157,21 @@ impl Run {
             let policy = match self.dice.below(4) {
                 0 => None,
                 1 => Some((100, 60_000)),
-                _ => Some((1 + self.dice.below(12) as u32, 1_000 * (1 + self.dice.below(90)))),
+                _ => Some((
+                    1 + self.dice.below(12) as u32,
+                    1_000 * (1 + self.dice.below(90)),
+                )),
             };
             match policy {
                 None => text.push_str(&format!("  {operation}: none\n")),
-                Some((limit, window)) => text.push_str(&format!("  {operation}: {limit}/{window}ms\n")),
+                Some((limit, window)) => {
+                    text.push_str(&format!("  {operation}: {limit}/{window}ms\n"))
+                }
             }
             self.model.set(table, operation, policy);
         }
-        self.project.file(&format!("lib/src/rate_limit/{table}.yaml"), &text);
+        self.project
+            .file(&format!("lib/src/rate_limit/{table}.yaml"), &text);
         assert!(self.server.running.reload());
     }
 
@@ -145,13 +190,19 @@ impl Run {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_the_one_of_the_model() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let seed = number("ZONAI_CHAOS_SEED").unwrap_or_else(|| u64::from(std::process::id()) << 20 | 0x5eed);
+    let seed =
+        number("ZONAI_CHAOS_SEED").unwrap_or_else(|| u64::from(std::process::id()) << 20 | 0x5eed);
     let steps: u64 = number("ZONAI_CHAOS_STEPS").unwrap_or(1_500);
     println!("ZONAI_CHAOS_SEED={seed} ZONAI_CHAOS_STEPS={steps}");
     let project = Project::tasks();
     project.remove("lib/src/rate_limit/tasks.yaml");
     let server = TestServer::start(&project).await;
-    let mut run = Run { project, server, model: Model::default(), dice: Dice(seed) };
+    let mut run = Run {
+        project,
+        server,
+        model: Model::default(),
+        dice: Dice(seed),
+    };
     for step in 0..steps {
         match run.dice.below(100) {
             0..88 => run.request(step).await,
@@ -160,7 +211,9 @@ async fn every_answer_is_the_one_of_the_model() {
             97..99 => {
                 // The wall clock jumps by up to a year either way: no window may care.
                 let days = i64::try_from(run.dice.below(730)).unwrap() - 365;
-                run.server.hand.set_wall_ms(Hand::WALL_MS + days * 86_400_000);
+                run.server
+                    .hand
+                    .set_wall_ms(Hand::WALL_MS + days * 86_400_000);
             }
             _ => run.server = run.server.restart(&run.project).await,
         }

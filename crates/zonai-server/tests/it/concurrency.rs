@@ -16,7 +16,8 @@ async fn of_a_thousand_parallel_requests_exactly_the_limit_is_admitted() {
         for number in 0..1_000 {
             let client = client.clone();
             tasks.spawn(async move {
-                let note = json!({"table": "notes", "object": {"text": format!("{turn}-{number}")}});
+                let note =
+                    json!({"table": "notes", "object": {"text": format!("{turn}-{number}")}});
                 client.json("POST", "/db", &note).await.status
             });
         }
@@ -26,6 +27,9 @@ async fn of_a_thousand_parallel_requests_exactly_the_limit_is_admitted() {
         assert_eq!(count(200) + count(503), 100, "turn {turn}");
         rows += count(200);
     }
-    let reply = server.client().get("/db/count", &json!({"table": "notes"})).await;
+    let reply = server
+        .client()
+        .get("/db/count", &json!({"table": "notes"}))
+        .await;
     assert_eq!(reply.json(), json!({"data": rows}));
 }

@@ -16,9 +16,15 @@ async fn a_policy_file_limits_its_operation_only() {
         assert_eq!(client.json("POST", "/db", &task).await.status, 200);
     }
     let refused = client.json("POST", "/db", &task).await;
-    assert_eq!((refused.status, refused.header("x-ratelimit-limit")), (429, Some("10")));
+    assert_eq!(
+        (refused.status, refused.header("x-ratelimit-limit")),
+        (429, Some("10"))
+    );
     let read = list(&client, "tasks").await;
-    assert_eq!((read.status, read.json()["data"]["total"].clone()), (200, json!(10)));
+    assert_eq!(
+        (read.status, read.json()["data"]["total"].clone()),
+        (200, json!(10))
+    );
 }
 
 /// Cases 1 and 4: forged headers make no new client, and none that is exempt.
@@ -30,14 +36,25 @@ async fn forged_headers_gain_nothing() {
         let forged = format!("198.51.100.{number}");
         let client = server
             .client()
-            .with("x-forwarded-for", if number % 2 == 0 { "127.0.0.1" } else { &forged })
+            .with(
+                "x-forwarded-for",
+                if number % 2 == 0 {
+                    "127.0.0.1"
+                } else {
+                    &forged
+                },
+            )
             .with("x-real-ip", &forged)
             .with("forwarded", &format!("for={forged}"))
             .with("cf-connecting-ip", &forged)
             .with("true-client-ip", &forged)
             .with("host", &format!("host{number}.example"));
         let status = list(&client, "notes").await.status;
-        assert_eq!(status, if number < DEFAULT { 200 } else { 429 }, "request {number}");
+        assert_eq!(
+            status,
+            if number < DEFAULT { 200 } else { 429 },
+            "request {number}"
+        );
     }
 }
 
@@ -51,20 +68,64 @@ async fn whatever_is_unknown_shares_one_counter() {
     for number in 0..kinds {
         let table = format!("ghost{number}");
         assert_eq!(list(&client, &table).await.status, 404);
-        assert_eq!(client.send("GET", &format!("/ghost/{number}"), None).await.status, 404);
+        assert_eq!(
+            client
+                .send("GET", &format!("/ghost/{number}"), None)
+                .await
+                .status,
+            404
+        );
         assert_eq!(client.send("PUT", "/db", None).await.status, 405);
-        assert_eq!(client.send("GET", "/db/list?body=%7Bbroken", None).await.status, 400);
+        assert_eq!(
+            client
+                .send("GET", "/db/list?body=%7Bbroken", None)
+                .await
+                .status,
+            400
+        );
         assert_eq!(client.send("GET", "/db/list", None).await.status, 400);
-        assert_eq!(client.json("POST", "/db", &json!({"object": {}})).await.status, 400);
-        assert_eq!(client.json("POST", "/db", &json!({"table": 7})).await.status, 400);
-        assert_eq!(list(&client, "NOTES").await.status, 404, "case 11: another letter case is another name");
-        assert_eq!(client.send("GET", "/DB/list?body=%7B%22table%22%3A%22notes%22%7D", None).await.status, 404);
-        assert_eq!(client.json("PATCH", "/db/custom/ghost", &json!({"table": "notes"})).await.status, 404);
+        assert_eq!(
+            client
+                .json("POST", "/db", &json!({"object": {}}))
+                .await
+                .status,
+            400
+        );
+        assert_eq!(
+            client
+                .json("POST", "/db", &json!({"table": 7}))
+                .await
+                .status,
+            400
+        );
+        assert_eq!(
+            list(&client, "NOTES").await.status,
+            404,
+            "case 11: another letter case is another name"
+        );
+        assert_eq!(
+            client
+                .send("GET", "/DB/list?body=%7B%22table%22%3A%22notes%22%7D", None)
+                .await
+                .status,
+            404
+        );
+        assert_eq!(
+            client
+                .json("PATCH", "/db/custom/ghost", &json!({"table": "notes"}))
+                .await
+                .status,
+            404
+        );
     }
     let refused = list(&client, "another").await;
     let body = "{\"error\":\"Rate limit exceeded\",\"collection\":\"__unknown__\",\"operation\":\"unknown\",\"retryAfter\":60}";
     assert_eq!((refused.status, refused.text()), (429, body));
-    assert_eq!(list(&client, "notes").await.status, 200, "a real table has a counter of its own");
+    assert_eq!(
+        list(&client, "notes").await.status,
+        200,
+        "a real table has a counter of its own"
+    );
 }
 
 /// Case 12: HEAD counts as its GET, once.
@@ -96,13 +157,23 @@ async fn preflights_and_health_are_free() {
     for _ in 0..500 {
         let reply = preflight.send("OPTIONS", "/db", None).await;
         assert_eq!(reply.status, 204);
-        assert_eq!(reply.header("access-control-allow-origin"), Some("http://localhost:3000"));
+        assert_eq!(
+            reply.header("access-control-allow-origin"),
+            Some("http://localhost:3000")
+        );
     }
     let client = server.client();
     for _ in 0..1_000 {
         assert_eq!(client.send("GET", "/health", None).await.status, 200);
     }
-    use_up(&client, "GET", "/db/list", &json!({"table": "notes"}), DEFAULT).await;
+    use_up(
+        &client,
+        "GET",
+        "/db/list",
+        &json!({"table": "notes"}),
+        DEFAULT,
+    )
+    .await;
     assert_eq!(list(&client, "notes").await.status, 429);
 }
 
@@ -129,7 +200,14 @@ async fn requests_that_fail_later_were_counted() {
     let mut large = br#"{"table":"unique_things","object":{"name":""#.to_vec();
     large.resize((1 << 20) + 10, b'x');
     assert_eq!(client.send("POST", "/db", Some(&large)).await.status, 413);
-    assert_eq!(client.with("content-type", "text/plain").json("POST", "/db", &thing).await.status, 415);
+    assert_eq!(
+        client
+            .with("content-type", "text/plain")
+            .json("POST", "/db", &thing)
+            .await
+            .status,
+        415
+    );
     assert_eq!(client.json("POST", "/db", &thing).await.status, 429);
 
     for _ in 0..DEFAULT {
@@ -153,7 +231,10 @@ async fn a_table_named_twice_counts_on_the_first() {
     for _ in 0..10 {
         assert_eq!(client.send("POST", "/db", Some(twice)).await.status, 400);
     }
-    assert_eq!(client.send("POST", "/db", Some(twice)).await.json()["collection"], "tasks");
+    assert_eq!(
+        client.send("POST", "/db", Some(twice)).await.json()["collection"],
+        "tasks"
+    );
     let note = json!({"table": "notes", "object": {"text": "y"}});
     assert_eq!(client.json("POST", "/db", &note).await.status, 200);
     let escaped = br#"{"t\u0061ble":"tasks","object":{"title":"x"}}"#;
@@ -166,8 +247,18 @@ async fn one_client_and_one_table_do_not_touch_another() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(&client, "GET", "/db/list", &json!({"table": "notes"}), DEFAULT).await;
+    use_up(
+        &client,
+        "GET",
+        "/db/list",
+        &json!({"table": "notes"}),
+        DEFAULT,
+    )
+    .await;
     assert_eq!(list(&client, "notes").await.status, 429);
     assert_eq!(list(&client, "tasks").await.status, 200);
-    assert_eq!(list(&server.client_at("127.0.0.2"), "notes").await.status, 200);
+    assert_eq!(
+        list(&server.client_at("127.0.0.2"), "notes").await.status,
+        200
+    );
 }

@@ -49,7 +49,13 @@ async fn explain(server: &TestServer, method: &str, path: &str, body: Option<&Va
 }
 
 /// Sends the request until it is refused, and holds against the refusal what explain says of the next.
-async fn refused_by(server: &TestServer, method: &str, path: &str, body: &Value, most: usize) -> String {
+async fn refused_by(
+    server: &TestServer,
+    method: &str,
+    path: &str,
+    body: &Value,
+    most: usize,
+) -> String {
     let client: Client = server.client();
     for number in 0..=most {
         let reply = send(&client, method, path, body).await;
@@ -75,15 +81,52 @@ async fn every_kind_of_refusal_is_explained_with_its_place() {
     additions.rate_limits.push(Registration::table(NoteLimits));
     let server = TestServer::start_with(&project, additions).await;
     let task = json!({"table": "tasks", "object": {"title": "x"}});
-    let sign_in = json!({"table": "users", "email": "ann@example.org", "password": "wrong horse battery"});
+    let sign_in =
+        json!({"table": "users", "email": "ann@example.org", "password": "wrong horse battery"});
     for (method, path, body, most, place) in [
-        ("POST", "/db", &task, 10, "lib/src/rate_limit/tasks.yaml:3:3"),
-        ("GET", "/db/list", &json!({"table": "tasks"}), 100, "default"),
-        ("GET", "/db/list", &json!({"table": "notes"}), 2, "NoteLimits"),
-        ("GET", "/db/list", &json!({"table": "ghosts"}), 2, "zonai.yaml:4:5"),
+        (
+            "POST",
+            "/db",
+            &task,
+            10,
+            "lib/src/rate_limit/tasks.yaml:3:3",
+        ),
+        (
+            "GET",
+            "/db/list",
+            &json!({"table": "tasks"}),
+            100,
+            "default",
+        ),
+        (
+            "GET",
+            "/db/list",
+            &json!({"table": "notes"}),
+            2,
+            "NoteLimits",
+        ),
+        (
+            "GET",
+            "/db/list",
+            &json!({"table": "ghosts"}),
+            2,
+            "zonai.yaml:4:5",
+        ),
         ("GET", "/metrics", &json!({}), 1, "zonai.yaml:5:5"),
-        ("POST", "/auth/reset-password", &json!({"table": "users", "email": "a@b.org"}), 1, "lib/src/rate_limit/users.yaml:4:3"),
-        ("POST", "/auth/sign-in", &sign_in, 2, "lib/src/rate_limit/users.yaml:3:3"),
+        (
+            "POST",
+            "/auth/reset-password",
+            &json!({"table": "users", "email": "a@b.org"}),
+            1,
+            "lib/src/rate_limit/users.yaml:4:3",
+        ),
+        (
+            "POST",
+            "/auth/sign-in",
+            &sign_in,
+            2,
+            "lib/src/rate_limit/users.yaml:3:3",
+        ),
     ] {
         let said = refused_by(&server, method, path, body, most).await;
         assert!(said.ends_with(place), "{method} {path} {body}: {said}");
@@ -98,12 +141,20 @@ async fn a_stream_without_a_place_is_explained_with_the_setting() {
     let path = target("/db/stream/list", &json!({"table": "tasks"}));
     let client = server.client();
     let mut first = client.connect().await;
-    tokio::io::AsyncWriteExt::write_all(&mut first, &client.request("GET", &path, None)).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut first, &client.request("GET", &path, None))
+        .await
+        .unwrap();
     let mut one = [0; 1];
-    tokio::io::AsyncReadExt::read_exact(&mut first, &mut one).await.unwrap();
+    tokio::io::AsyncReadExt::read_exact(&mut first, &mut one)
+        .await
+        .unwrap();
     assert_eq!(client.send("GET", &path, None).await.status, 429);
     let said = explain(&server, "GET", &path, None).await;
-    assert_eq!((&said["outcome"], &said["refusedBy"]), (&json!("refuse"), &json!("server.streamsPerClient")), "{said}");
+    assert_eq!(
+        (&said["outcome"], &said["refusedBy"]),
+        (&json!("refuse"), &json!("server.streamsPerClient")),
+        "{said}"
+    );
     assert_eq!(said["retryAfter"], 5);
 }
 
@@ -114,8 +165,18 @@ async fn explaining_counts_nothing() {
     let server = TestServer::start(&project).await;
     let path = target("/db/list", &json!({"table": "notes"}));
     for _ in 0..200 {
-        assert_eq!(explain(&server, "GET", &path, None).await["outcome"], "admit");
+        assert_eq!(
+            explain(&server, "GET", &path, None).await["outcome"],
+            "admit"
+        );
     }
-    use_up(&server.client(), "GET", "/db/list", &json!({"table": "notes"}), 100).await;
+    use_up(
+        &server.client(),
+        "GET",
+        "/db/list",
+        &json!({"table": "notes"}),
+        100,
+    )
+    .await;
     assert_eq!(list(&server.client(), "notes").await.status, 429);
 }

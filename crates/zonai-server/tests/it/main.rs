@@ -1,11 +1,17 @@
 //! The server as its callers meet it: whole requests over real sockets, under a clock that is set by hand.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 mod accounts;
 mod bodies;
-mod closing;
 mod chaos;
+mod closing;
 mod concurrency;
 mod counting;
 mod explaining;
@@ -16,7 +22,6 @@ mod reload;
 mod steering;
 mod stop;
 mod streams;
-
 
 use serde_json::{Value, json};
 use zonai_test::{Client, Reply};
@@ -33,14 +38,21 @@ async fn list(client: &Client, table: &str) -> Reply {
 async fn use_up(client: &Client, method: &str, path: &str, body: &Value, count: usize) {
     for number in 1..=count {
         let reply = send(client, method, path, body).await;
-        assert_ne!(reply.status, 429, "request {number} of {method} {path}: {}", reply.text());
+        assert_ne!(
+            reply.status,
+            429,
+            "request {number} of {method} {path}: {}",
+            reply.text()
+        );
     }
 }
 
 /// A request with its payload where the route wants it.
 async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Reply {
     if matches!(method, "GET" | "HEAD") {
-        client.send(method, &zonai_test::target(path, body), None).await
+        client
+            .send(method, &zonai_test::target(path, body), None)
+            .await
     } else {
         client.json(method, path, body).await
     }

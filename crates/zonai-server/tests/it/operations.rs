@@ -16,7 +16,10 @@ fn shop() -> Project {
          INSERT INTO items (id, name, stock) VALUES ('a', 'apples', 5), ('b', 'beans', 95), ('c', 'corn', 40);
          CREATE TABLE users (id TEXT PRIMARY KEY, email TEXT UNIQUE NOT NULL, password TEXT, blocked BOOLEAN NOT NULL DEFAULT FALSE);\n",
     );
-    project.file("zonai.yaml", "listen: [\"127.0.0.1:0\"]\napp:\n  tables:\n    users: {auth: [password]}\n");
+    project.file(
+        "zonai.yaml",
+        "listen: [\"127.0.0.1:0\"]\napp:\n  tables:\n    users: {auth: [password]}\n",
+    );
     project.file(
         "lib/src/operations/items.yaml",
         "table: items
@@ -44,16 +47,26 @@ custom:
   half: \"true\"
 ",
     );
-    project.file("lib/src/rate_limit/items.yaml", "table: items\nlimits:\n  custom: 20/1m\n");
+    project.file(
+        "lib/src/rate_limit/items.yaml",
+        "table: items\nlimits:\n  custom: 20/1m\n",
+    );
     project
 }
 
 async fn ask(client: &Client, path: &str, body: Value) -> Reply {
-    client.json("PATCH", &format!("/db/custom/{path}"), &body).await
+    client
+        .json("PATCH", &format!("/db/custom/{path}"), &body)
+        .await
 }
 
 async fn stock(client: &Client, id: &str) -> Value {
-    let reply = client.get("/db", &json!({"table": "items", "where": {"id": {"eq": id}}})).await;
+    let reply = client
+        .get(
+            "/db",
+            &json!({"table": "items", "where": {"id": {"eq": id}}}),
+        )
+        .await;
     reply.json()["data"]["stock"].clone()
 }
 
@@ -62,20 +75,46 @@ async fn an_operation_changes_the_rows_that_it_and_the_caller_mean() {
     let project = shop();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    let filled = ask(&client, "fill", json!({"table": "items", "where": {"id": {"eq": "a"}}})).await;
-    assert_eq!((filled.status, filled.json()["data"]["stock"].clone()), (200, json!(15)), "{}", filled.text());
+    let filled = ask(
+        &client,
+        "fill",
+        json!({"table": "items", "where": {"id": {"eq": "a"}}}),
+    )
+    .await;
+    assert_eq!(
+        (filled.status, filled.json()["data"]["stock"].clone()),
+        (200, json!(15)),
+        "{}",
+        filled.text()
+    );
     assert!(filled.json()["data"]["updatedAt"].is_string());
     // The newest of those below 90.
     let newest = ask(&client, "fill", json!({"table": "items"})).await;
     assert_eq!(newest.json()["data"]["id"], "c");
-    let none = ask(&client, "fill", json!({"table": "items", "where": {"id": {"eq": "b"}}})).await;
-    assert_eq!((none.status, none.text()), (404, "{\"error\":\"Record not found (table: items)\"}"));
+    let none = ask(
+        &client,
+        "fill",
+        json!({"table": "items", "where": {"id": {"eq": "b"}}}),
+    )
+    .await;
+    assert_eq!(
+        (none.status, none.text()),
+        (404, "{\"error\":\"Record not found (table: items)\"}")
+    );
     let many = ask(&client, "fill/many", json!({"table": "items"})).await;
     assert_eq!(many.json()["data"].as_array().unwrap().len(), 2);
     let one = ask(&client, "fill/many", json!({"table": "items", "limit": 1})).await;
     assert_eq!(one.json()["data"].as_array().unwrap().len(), 1);
-    let no_rows = ask(&client, "fill/many", json!({"table": "items", "where": {"id": {"eq": "b"}}})).await;
-    assert_eq!((no_rows.status, no_rows.json()["data"].clone()), (200, json!([])));
+    let no_rows = ask(
+        &client,
+        "fill/many",
+        json!({"table": "items", "where": {"id": {"eq": "b"}}}),
+    )
+    .await;
+    assert_eq!(
+        (no_rows.status, no_rows.json()["data"].clone()),
+        (200, json!([]))
+    );
     assert_eq!(stock(&client, "b").await, 95);
 }
 
@@ -95,25 +134,55 @@ async fn values_of_the_request_are_bound_and_checked() {
         json!({"type": "object", "object": {"amount": 1}}),
     ] {
         let reply = reserve("c", updates).await;
-        assert_eq!((reply.status, reply.json()["data"]["note"].clone()), (200, json!("nobody")), "{}", reply.text());
+        assert_eq!(
+            (reply.status, reply.json()["data"]["note"].clone()),
+            (200, json!("nobody")),
+            "{}",
+            reply.text()
+        );
     }
     assert_eq!(stock(&client, "c").await, 37);
     let cases = [
         (json!(null), 400, "updates.amount: is missing"),
         (json!({}), 400, "updates.amount: is missing"),
-        (json!({"amount": 1, "amont": 2}), 400, "updates: the operation takes no `amont`; did you mean `amount`?"),
+        (
+            json!({"amount": 1, "amont": 2}),
+            400,
+            "updates: the operation takes no `amont`; did you mean `amount`?",
+        ),
         (json!({"amount": 0}), 404, "Record not found (table: items)"),
-        (json!({"amount": 50}), 404, "Record not found (table: items)"),
-        (json!({"amount": "1; DROP TABLE items"}), 404, "Record not found (table: items)"),
-        (json!({"amount": 0.5}), 422, "`stock` takes a whole number, not a number"),
+        (
+            json!({"amount": 50}),
+            404,
+            "Record not found (table: items)",
+        ),
+        (
+            json!({"amount": "1; DROP TABLE items"}),
+            404,
+            "Record not found (table: items)",
+        ),
+        (
+            json!({"amount": 0.5}),
+            422,
+            "`stock` takes a whole number, not a number",
+        ),
         (json!({"amount": 37}), 403, "Forbidden"),
     ];
     for (updates, status, error) in cases {
         let reply = reserve("c", updates.clone()).await;
-        assert_eq!((reply.status, reply.json()["error"].clone()), (status, json!(error)), "{updates}");
+        assert_eq!(
+            (reply.status, reply.json()["error"].clone()),
+            (status, json!(error)),
+            "{updates}"
+        );
     }
     assert_eq!(stock(&client, "c").await, 37, "what was refused was undone");
-    let half = ask(&client, "half", json!({"table": "items", "where": {"id": {"eq": "c"}}})).await;
+    let half = ask(
+        &client,
+        "half",
+        json!({"table": "items", "where": {"id": {"eq": "c"}}}),
+    )
+    .await;
     assert_eq!(half.status, 422, "18.5 is no whole number");
     let unknown = ask(&client, "half", json!({"table": "items", "expect": {}})).await;
     assert_eq!(unknown.status, 400);
@@ -125,8 +194,16 @@ async fn an_operation_asks_only_its_own_rule() {
     let server = TestServer::start(&project).await;
     let client = server.client();
     let apples = json!({"table": "items", "where": {"id": {"eq": "a"}}});
-    assert_eq!(ask(&client, "fill", apples.clone()).await.status, 200, "`update` is not asked");
-    assert_eq!(ask(&client, "close", apples).await.status, 403, "without a rule it is for admins");
+    assert_eq!(
+        ask(&client, "fill", apples.clone()).await.status,
+        200,
+        "`update` is not asked"
+    );
+    assert_eq!(
+        ask(&client, "close", apples).await.status,
+        403,
+        "without a rule it is for admins"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,21 +212,54 @@ async fn operations_have_counters_of_their_own_and_invented_names_gain_nothing()
     let server = TestServer::start(&project).await;
     let client = server.client();
     let body = json!({"table": "items", "updates": {"amount": 0}});
-    use_up(&client, "PATCH", "/db/custom/fill", &json!({"table": "items"}), 10).await;
-    use_up(&client, "PATCH", "/db/custom/fill/many", &json!({"table": "items"}), 10).await;
+    use_up(
+        &client,
+        "PATCH",
+        "/db/custom/fill",
+        &json!({"table": "items"}),
+        10,
+    )
+    .await;
+    use_up(
+        &client,
+        "PATCH",
+        "/db/custom/fill/many",
+        &json!({"table": "items"}),
+        10,
+    )
+    .await;
     let refused = ask(&client, "fill", json!({"table": "items"})).await;
     let told = "{\"error\":\"Rate limit exceeded\",\"collection\":\"items\",\"operation\":\"custom\",\"customOperation\":\"fill\",\"retryAfter\":60}";
     assert_eq!((refused.status, refused.text()), (429, told));
-    assert_eq!(ask(&client, "fill/many", json!({"table": "items"})).await.status, 429);
+    assert_eq!(
+        ask(&client, "fill/many", json!({"table": "items"}))
+            .await
+            .status,
+        429
+    );
     use_up(&client, "PATCH", "/db/custom/reserve", &body, 20).await;
-    assert_eq!(ask(&client, "reserve", body).await.json()["customOperation"], "reserve");
+    assert_eq!(
+        ask(&client, "reserve", body).await.json()["customOperation"],
+        "reserve"
+    );
     for number in 0..DEFAULT {
-        let path = if number % 2 == 0 { format!("ghost{number}") } else { format!("ghost{number}/many") };
+        let path = if number % 2 == 0 {
+            format!("ghost{number}")
+        } else {
+            format!("ghost{number}/many")
+        };
         let reply = ask(&client, &path, json!({"table": "items"})).await;
-        assert_eq!((reply.status, reply.text()), (404, "{\"error\":\"Unknown operation\"}"), "request {number}");
+        assert_eq!(
+            (reply.status, reply.text()),
+            (404, "{\"error\":\"Unknown operation\"}"),
+            "request {number}"
+        );
     }
     let ghost = ask(&client, "another", json!({"table": "items"})).await;
-    assert_eq!((ghost.status, ghost.json()["collection"].clone()), (429, json!("__unknown__")));
+    assert_eq!(
+        (ghost.status, ghost.json()["collection"].clone()),
+        (429, json!("__unknown__"))
+    );
     assert_eq!(list(&client, "items").await.status, 200);
 }
 
@@ -164,7 +274,11 @@ async fn a_refused_request_asks_no_rule_and_runs_no_sql() {
     use_up(&anonymous, "PATCH", "/db/custom/fill", &body, 20).await;
     use_up(&anonymous, "GET", "/db/list", &body, DEFAULT).await;
     let (rules, jobs) = server.running.work_done();
-    assert_eq!((rules, jobs >= 120), (120, true), "each request that was admitted asked once: {rules}, {jobs}");
+    assert_eq!(
+        (rules, jobs >= 120),
+        (120, true),
+        "each request that was admitted asked once: {rules}, {jobs}"
+    );
     for client in [&client, &anonymous] {
         for _ in 0..50 {
             assert_eq!(ask(client, "fill", body.clone()).await.status, 429);
@@ -191,10 +305,17 @@ async fn rules_on_accounts_are_asked() {
     };
     let bad = sign("/auth/sign-up", "a@bad.org").await;
     assert_eq!((bad.status, bad.text()), (403, "{\"error\":\"Forbidden\"}"));
-    assert_eq!(sign("/auth/sign-in", "a@bad.org").await.status, 401, "no row was left");
+    assert_eq!(
+        sign("/auth/sign-in", "a@bad.org").await.status,
+        401,
+        "no row was left"
+    );
     let good = sign("/auth/sign-up", "a@good.org").await;
     assert_eq!(good.status, 200, "{}", good.text());
-    let token = good.json()["data"]["accessToken"].as_str().unwrap().to_owned();
+    let token = good.json()["data"]["accessToken"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let id = good.json()["data"]["user"]["id"].clone();
     let own = json!({"table": "users", "where": {"id": {"eq": id}}});
     let signed_in = client.with("authorization", &format!("Bearer {token}"));
@@ -209,8 +330,14 @@ async fn faults(project: &Project) -> Vec<String> {
         Err(StartError::Faults(faults)) => faults
             .iter()
             .map(|fault| {
-                let help = fault.help.as_deref().map_or_else(String::new, |help| format!(" ({help})"));
-                format!("{}:{}:{} {}{help}", fault.path, fault.line, fault.column, fault.message)
+                let help = fault
+                    .help
+                    .as_deref()
+                    .map_or_else(String::new, |help| format!(" ({help})"));
+                format!(
+                    "{}:{}:{} {}{help}",
+                    fault.path, fault.line, fault.column, fault.message
+                )
             })
             .collect(),
         Err(other) => panic!("{other}"),
@@ -255,12 +382,16 @@ custom:
     let operations = "lib/src/operations/items.yaml";
     let rules = "lib/src/rules/items.yaml";
     let expected = [
-        format!("{operations}:1:8 the file is named after `items`, so `table` must be that or left out"),
+        format!(
+            "{operations}:1:8 the file is named after `items`, so `table` must be that or left out"
+        ),
         format!("{operations}:3:24 unknown column `stok` (did you mean `stock`?)"),
         format!("{operations}:3:36 `id` is kept by the server and cannot be set"),
         format!("{operations}:3:47 `updatedAt` is kept by the server and cannot be set"),
         format!("{operations}:3:91 unknown column `stck` (did you mean `stock`?)"),
-        format!("{operations}:4:3 the name of an operation is letters, digits, `_` and `-`, with a letter first, at most 64"),
+        format!(
+            "{operations}:4:3 the name of an operation is letters, digits, `_` and `-`, with a letter first, at most 64"
+        ),
         format!("{operations}:5:3 an operation needs `set`, with at least one column"),
         format!("{operations}:6:23 the new value of `stock` must be an SQL expression, not a list"),
         format!("{operations}:6:29 unknown key `wher` (did you mean `where`?)"),
@@ -269,7 +400,9 @@ custom:
         format!("{rules}:8:6 unknown column `nme` (did you mean `name`?)"),
         format!("{rules}:9:18 unknown column `x` (a text stands in single quotes: 'x')"),
         format!("{rules}:10:9 `delete` must be true, false or an SQL expression, not `7`"),
-        format!("{rules}:11:1 `signUp` is for tables with accounts, and `items` has none (list it under `app.tables` of zonai.yaml: `items: {{auth: [password]}}`)"),
+        format!(
+            "{rules}:11:1 `signUp` is for tables with accounts, and `items` has none (list it under `app.tables` of zonai.yaml: `items: {{auth: [password]}}`)"
+        ),
         format!("{rules}:12:9 unknown column `owner`"),
         format!("{rules}:14:3 unknown custom operation `fil` (did you mean `fill`?)"),
         "lib/src/rules/itms.yaml:1:1 there is no table `itms` (did you mean `items`?)".to_owned(),
@@ -281,13 +414,33 @@ custom:
 #[tokio::test(flavor = "multi_thread")]
 async fn policies_know_the_operations() {
     let project = shop();
-    project.file("lib/src/rate_limit/items.yaml", "table: items\nlimits:\n  custom:\n    fill: 2/1m\n");
+    project.file(
+        "lib/src/rate_limit/items.yaml",
+        "table: items\nlimits:\n  custom:\n    fill: 2/1m\n",
+    );
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(&client, "PATCH", "/db/custom/fill", &json!({"table": "items"}), 2).await;
-    assert_eq!(ask(&client, "fill", json!({"table": "items"})).await.status, 429);
+    use_up(
+        &client,
+        "PATCH",
+        "/db/custom/fill",
+        &json!({"table": "items"}),
+        2,
+    )
+    .await;
+    assert_eq!(
+        ask(&client, "fill", json!({"table": "items"})).await.status,
+        429
+    );
     drop(server);
-    project.file("lib/src/rate_limit/items.yaml", "table: items\nlimits:\n  custom:\n    fil: 2/1m\n");
+    project.file(
+        "lib/src/rate_limit/items.yaml",
+        "table: items\nlimits:\n  custom:\n    fil: 2/1m\n",
+    );
     let told = faults(&project).await;
-    assert!(told.iter().any(|fault| fault.contains("items.yaml:4:5") && fault.contains("`fill`")), "{told:#?}");
+    assert!(
+        told.iter()
+            .any(|fault| fault.contains("items.yaml:4:5") && fault.contains("`fill`")),
+        "{told:#?}"
+    );
 }

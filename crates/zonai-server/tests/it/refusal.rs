@@ -31,7 +31,11 @@ async fn a_success_carries_no_rate_limit_header() {
     let server = TestServer::start(&project).await;
     let reply = list(&server.client(), "notes").await;
     assert_eq!(reply.status, 200);
-    let names: Vec<&str> = reply.headers.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = reply
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     assert_eq!(names, ["content-type", "content-length", "date"]);
 }
 
@@ -56,7 +60,11 @@ async fn every_route_refuses_alike() {
         let body = format!(
             "{{\"error\":\"Rate limit exceeded\",\"collection\":\"notes\",\"operation\":\"{operation}\",\"retryAfter\":60}}"
         );
-        assert_eq!((reply.status, reply.text()), (429, body.as_str()), "{method} {path}");
+        assert_eq!(
+            (reply.status, reply.text()),
+            (429, body.as_str()),
+            "{method} {path}"
+        );
         assert_eq!(reply.header("retry-after"), Some("60"));
         assert_eq!(reply.header("x-ratelimit-remaining"), Some("0"));
     }
@@ -84,10 +92,20 @@ async fn waiting_what_it_says_is_enough_and_less_is_not() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(&client, "GET", "/db/list", &json!({"table": "notes"}), DEFAULT).await;
+    use_up(
+        &client,
+        "GET",
+        "/db/list",
+        &json!({"table": "notes"}),
+        DEFAULT,
+    )
+    .await;
     server.hand.advance_ms(59_700);
     let refused = list(&client, "notes").await;
-    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (429, Some("1"))
+    );
     server.hand.advance_ms(299);
     assert_eq!(list(&client, "notes").await.status, 429);
     server.hand.advance_ms(1);
@@ -100,7 +118,14 @@ async fn retrying_does_not_move_the_reset() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(&client, "GET", "/db/list", &json!({"table": "notes"}), DEFAULT).await;
+    use_up(
+        &client,
+        "GET",
+        "/db/list",
+        &json!({"table": "notes"}),
+        DEFAULT,
+    )
+    .await;
     let first = list(&client, "notes").await;
     let reset = first.header("x-ratelimit-reset").map(str::to_owned);
     for second in 1..60 {
@@ -109,7 +134,10 @@ async fn retrying_does_not_move_the_reset() {
         if second < 60 {
             assert_eq!(reply.status, 429);
             assert_eq!(reply.header("x-ratelimit-reset").map(str::to_owned), reset);
-            assert_eq!(reply.header("retry-after"), Some((60 - second).to_string().as_str()));
+            assert_eq!(
+                reply.header("retry-after"),
+                Some((60 - second).to_string().as_str())
+            );
         }
     }
 }
@@ -120,14 +148,37 @@ async fn a_cross_origin_refusal_can_be_read() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client().with("origin", "http://localhost:5173");
-    use_up(&client, "GET", "/db/list", &json!({"table": "notes"}), DEFAULT).await;
+    use_up(
+        &client,
+        "GET",
+        "/db/list",
+        &json!({"table": "notes"}),
+        DEFAULT,
+    )
+    .await;
     let reply = list(&client, "notes").await;
     assert_eq!(reply.status, 429);
-    assert_eq!(reply.header("access-control-allow-origin"), Some("http://localhost:5173"));
-    let exposed = reply.header("access-control-expose-headers").unwrap().to_ascii_lowercase();
-    for name in ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+    assert_eq!(
+        reply.header("access-control-allow-origin"),
+        Some("http://localhost:5173")
+    );
+    let exposed = reply
+        .header("access-control-expose-headers")
+        .unwrap()
+        .to_ascii_lowercase();
+    for name in [
+        "retry-after",
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+    ] {
         assert!(exposed.contains(name), "{name} in {exposed}");
     }
     let stranger = server.client().with("origin", "https://evil.example");
-    assert_eq!(list(&stranger, "notes").await.header("access-control-allow-origin"), None);
+    assert_eq!(
+        list(&stranger, "notes")
+            .await
+            .header("access-control-allow-origin"),
+        None
+    );
 }

@@ -66,7 +66,10 @@ async fn until_version(server: &TestServer, version: u64) -> Duration {
 async fn ask(project: &Project, question: &Value) -> Value {
     let path = zonai_server::admin::socket_path(&project.path(".zonai/data"));
     let mut stream = BufReader::new(UnixStream::connect(path).await.unwrap());
-    stream.write_all(format!("{question}\n").as_bytes()).await.unwrap();
+    stream
+        .write_all(format!("{question}\n").as_bytes())
+        .await
+        .unwrap();
     let mut line = String::new();
     stream.read_line(&mut line).await.unwrap();
     serde_json::from_str::<Value>(&line).unwrap()["data"].take()
@@ -86,14 +89,23 @@ async fn a_dart_file_takes_effect_within_a_second_and_its_going_too() {
         project.file("lib/src/rate_limit/tasks.dart", DART);
         saved = saved.min(until_version(&server, version + 1).await);
         let client = server.client_at(&format!("127.0.1.{}", round + 1));
-        assert_eq!(admitted(&client, 12).await, 10, "the 11th create is refused");
+        assert_eq!(
+            admitted(&client, 12).await,
+            10,
+            "the 11th create is refused"
+        );
         project.remove("lib/src/rate_limit/tasks.dart");
         taken_away = taken_away.min(until_version(&server, version + 2).await);
         let client = server.client_at(&format!("127.0.2.{}", round + 1));
         assert_eq!(admitted(&client, 101).await, 100, "the default is back");
     }
-    println!("in force {saved:?} after being saved, out of force {taken_away:?} after being taken away");
-    assert!(saved < Duration::from_secs(1) && taken_away < Duration::from_secs(1), "{saved:?} {taken_away:?}");
+    println!(
+        "in force {saved:?} after being saved, out of force {taken_away:?} after being taken away"
+    );
+    assert!(
+        saved < Duration::from_secs(1) && taken_away < Duration::from_secs(1),
+        "{saved:?} {taken_away:?}"
+    );
 }
 
 /// limiter.md 8.1: a file that does not pass leaves what was in force, and operators read why.
@@ -104,18 +116,35 @@ async fn a_broken_file_leaves_the_old_policies_in_force() {
     project.file(POLICY, "table: tasks\nlimits:\n  creat: 1/1m\n");
     until(&server, |policies| policies["faults"] == 1).await;
     let health = server.client().send("GET", "/health", None).await;
-    assert_eq!((health.status, &health.json()["status"]), (200, &json!("degraded")));
-    assert!(!health.text().contains("tasks.yaml"), "no path is shown to everybody: {}", health.text());
+    assert_eq!(
+        (health.status, &health.json()["status"]),
+        (200, &json!("degraded"))
+    );
+    assert!(
+        !health.text().contains("tasks.yaml"),
+        "no path is shown to everybody: {}",
+        health.text()
+    );
     let status = ask(&project, &json!({"command": "status"})).await;
     let fault = &status["policies"]["faults"][0];
-    assert_eq!((&fault["path"], &fault["line"], &fault["column"]), (&json!(POLICY), &json!(3), &json!(3)));
+    assert_eq!(
+        (&fault["path"], &fault["line"], &fault["column"]),
+        (&json!(POLICY), &json!(3), &json!(3))
+    );
     assert_eq!(fault["help"], "did you mean `create`?");
     assert_eq!(status["policies"]["version"], 1);
     assert_eq!(admitted(&server.client(), 12).await, 10);
     project.file(POLICY, "table: tasks\nlimits:\n  create: 11/1m\n");
     until_version(&server, 2).await;
-    assert_eq!(admitted(&server.client(), 12).await, 1, "ten were counted before");
-    assert_eq!(server.client().send("GET", "/health", None).await.json()["status"], "ok");
+    assert_eq!(
+        admitted(&server.client(), 12).await,
+        1,
+        "ten were counted before"
+    );
+    assert_eq!(
+        server.client().send("GET", "/health", None).await.json()["status"],
+        "ok"
+    );
 }
 
 /// Case 30, limiter.md 8.2: counts are kept; a lowered limit refuses at once, a raised one admits at once.
@@ -127,7 +156,11 @@ async fn counts_are_kept_over_a_change() {
     assert_eq!(admitted(&client, 8).await, 8);
     project.file(POLICY, "table: tasks\nlimits:\n  create: 5/1m\n");
     until_version(&server, 2).await;
-    assert_eq!(admitted(&client, 1).await, 0, "lowered below what was counted");
+    assert_eq!(
+        admitted(&client, 1).await,
+        0,
+        "lowered below what was counted"
+    );
     project.file(POLICY, "table: tasks\nlimits:\n  create: 12/1m\n");
     until_version(&server, 3).await;
     assert_eq!(admitted(&client, 12).await, 4, "raised");
@@ -141,7 +174,11 @@ async fn counts_are_kept_over_a_change() {
     assert_eq!(admitted(&client, 30).await, 30, "no limit");
     project.file(POLICY, "table: tasks\nlimits:\n  create: 10/1m\n");
     until_version(&server, 6).await;
-    assert_eq!(admitted(&client, 20).await, 10, "counting starts when there is a limit again");
+    assert_eq!(
+        admitted(&client, 20).await,
+        10,
+        "counting starts when there is a limit again"
+    );
 }
 
 /// As mounted configuration changes: the folder is a symlink that is swapped for another.
@@ -150,8 +187,14 @@ async fn a_folder_that_is_a_symlink_is_swapped() {
     let project = Project::tasks();
     project.remove(POLICY);
     std::fs::remove_dir(project.path("lib/src/rate_limit")).unwrap();
-    project.file("policies/one/tasks.yaml", "table: tasks\nlimits:\n  create: 3/1m\n");
-    project.file("policies/two/tasks.yaml", "table: tasks\nlimits:\n  create: 7/1m\n");
+    project.file(
+        "policies/one/tasks.yaml",
+        "table: tasks\nlimits:\n  create: 3/1m\n",
+    );
+    project.file(
+        "policies/two/tasks.yaml",
+        "table: tasks\nlimits:\n  create: 7/1m\n",
+    );
     let link = |target: &str| {
         let new = project.path("lib/src/.rate_limit.new");
         std::os::unix::fs::symlink(project.path(target), &new).unwrap();
@@ -177,9 +220,18 @@ async fn a_duplicate_that_comes_by_a_change_fails_every_check_until_it_is_gone()
     assert_eq!((reply.status, reply.text()), (500, text));
     let status = ask(&project, &json!({"command": "status"})).await;
     let twice = &status["policies"]["misregistered"][0];
-    let places = [twice["first"].as_str().unwrap(), twice["second"].as_str().unwrap()];
-    assert!(places[0].starts_with("lib/src/rate_limit/more.yaml:2:"), "{places:?}");
-    assert!(places[1].starts_with("lib/src/rate_limit/tasks.yaml:2:"), "{places:?}");
+    let places = [
+        twice["first"].as_str().unwrap(),
+        twice["second"].as_str().unwrap(),
+    ];
+    assert!(
+        places[0].starts_with("lib/src/rate_limit/more.yaml:2:"),
+        "{places:?}"
+    );
+    assert!(
+        places[1].starts_with("lib/src/rate_limit/tasks.yaml:2:"),
+        "{places:?}"
+    );
     project.remove("lib/src/rate_limit/more.yaml");
     until(&server, |policies| policies["misregistered"] == json!([])).await;
     assert_eq!(crate::list(&server.client(), "notes").await.status, 200);
@@ -195,7 +247,10 @@ async fn reloads_under_load_never_admit_more_than_the_larger_limit() {
     let mut admitted = 0;
     for round in 0..40 {
         let limit = if round % 2 == 0 { 20 } else { 10 };
-        project.file(POLICY, &format!("table: tasks\nlimits:\n  create: {limit}/1m\n"));
+        project.file(
+            POLICY,
+            &format!("table: tasks\nlimits:\n  create: {limit}/1m\n"),
+        );
         assert!(server.running.reload());
         for _ in 0..3 {
             match client.json("POST", "/db", &task).await.status {

@@ -22,8 +22,15 @@ struct Stream {
 impl Stream {
     async fn open(client: &Client, path: &str, body: &Value) -> Self {
         let mut socket = client.connect().await;
-        socket.write_all(&client.request("GET", &target(path, body), None)).await.unwrap();
-        let mut stream = Self { socket, bytes: Vec::new(), head: String::new() };
+        socket
+            .write_all(&client.request("GET", &target(path, body), None))
+            .await
+            .unwrap();
+        let mut stream = Self {
+            socket,
+            bytes: Vec::new(),
+            head: String::new(),
+        };
         stream.head = stream.until("\r\n\r\n").await;
         stream
     }
@@ -32,16 +39,26 @@ impl Stream {
     async fn until(&mut self, end: &str) -> String {
         let waiting = async {
             loop {
-                if let Some(at) = self.bytes.windows(end.len()).position(|part| part == end.as_bytes()) {
+                if let Some(at) = self
+                    .bytes
+                    .windows(end.len())
+                    .position(|part| part == end.as_bytes())
+                {
                     let rest = self.bytes.split_off(at + end.len());
                     let mut text = std::mem::replace(&mut self.bytes, rest);
                     text.truncate(at);
                     return String::from_utf8(text).unwrap();
                 }
-                assert_ne!(self.socket.read_buf(&mut self.bytes).await.unwrap(), 0, "the stream ended");
+                assert_ne!(
+                    self.socket.read_buf(&mut self.bytes).await.unwrap(),
+                    0,
+                    "the stream ended"
+                );
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("no message came")
+        tokio::time::timeout(PATIENCE, waiting)
+            .await
+            .expect("no message came")
     }
 
     /// The next message: one HTTP chunk.
@@ -59,7 +76,13 @@ impl Stream {
 }
 
 async fn add(client: &Client, table: &str, column: &str, value: &str) {
-    let reply = client.json("POST", "/db", &json!({"table": table, "object": {column: value}})).await;
+    let reply = client
+        .json(
+            "POST",
+            "/db",
+            &json!({"table": table, "object": {column: value}}),
+        )
+        .await;
     assert_eq!(reply.status, 200, "{}", reply.text());
 }
 
@@ -70,13 +93,22 @@ async fn a_stream_tells_the_result_and_each_change_of_it() {
     let server = TestServer::start(&project).await;
     let client = server.client();
     let mut count = Stream::open(&client, "/db/stream/count", &json!({"table": "notes"})).await;
-    assert!(count.head.contains("content-type: application/x-ndjson"), "{}", count.head);
+    assert!(
+        count.head.contains("content-type: application/x-ndjson"),
+        "{}",
+        count.head
+    );
     assert_eq!(count.message().await, json!({"data": 0}));
     add(&client, "notes", "text", "one").await;
     assert_eq!(count.message().await, json!({"data": 1}));
 
     // A write that leaves the result the same sends nothing: the next message is of the next change.
-    let mut ones = Stream::open(&client, "/db/stream/list", &json!({"table": "notes", "where": {"text": {"eq": "one"}}})).await;
+    let mut ones = Stream::open(
+        &client,
+        "/db/stream/list",
+        &json!({"table": "notes", "where": {"text": {"eq": "one"}}}),
+    )
+    .await;
     assert_eq!(ones.message().await["data"]["total"], 1);
     add(&client, "notes", "text", "two").await;
     add(&client, "notes", "text", "one").await;
@@ -91,7 +123,11 @@ async fn server_sent_events_have_an_id_and_data() {
     let client = server.client();
     let events = client.with("accept", "text/event-stream");
     let mut stream = Stream::open(&events, "/db/stream/count", &json!({"table": "notes"})).await;
-    assert!(stream.head.contains("content-type: text/event-stream"), "{}", stream.head);
+    assert!(
+        stream.head.contains("content-type: text/event-stream"),
+        "{}",
+        stream.head
+    );
     assert_eq!(stream.chunk().await, "id: 1\ndata: {\"data\":0}\n\n");
     add(&client, "notes", "text", "x").await;
     assert_eq!(stream.chunk().await, "id: 2\ndata: {\"data\":1}\n\n");
@@ -124,7 +160,10 @@ async fn opening_costs_one_and_an_open_stream_stays_open() {
     }
     assert_eq!(list(&client, "notes").await.status, 429);
     let refused = client.get("/db/stream/list", &question).await;
-    assert_eq!((refused.status, refused.json()["operation"].as_str()), (429, Some("list")));
+    assert_eq!(
+        (refused.status, refused.json()["operation"].as_str()),
+        (429, Some("list"))
+    );
     add(&client, "notes", "text", "still told").await;
     assert_eq!(stream.message().await["data"]["total"], 1);
 }
@@ -133,7 +172,10 @@ async fn opening_costs_one_and_an_open_stream_stays_open() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_has_so_many_places_and_no_more() {
     let project = Project::tasks();
-    project.file("zonai.yaml", "listen: [\"127.0.0.1:0\"]\nserver:\n  streamsPerClient: 2\n");
+    project.file(
+        "zonai.yaml",
+        "listen: [\"127.0.0.1:0\"]\nserver:\n  streamsPerClient: 2\n",
+    );
     let server = TestServer::start(&project).await;
     let client = server.client();
     let question = json!({"table": "notes"});
@@ -145,13 +187,25 @@ async fn a_client_has_so_many_places_and_no_more() {
         assert_eq!((refused.status, refused.text()), (429, body));
         assert_eq!(refused.header("x-ratelimit-limit"), Some("2"));
     }
-    assert_eq!(list(&client, "notes").await.status, 200, "the read counter was not charged");
-    assert!(Stream::open(&server.client_at("127.0.0.9"), "/db/stream/list", &question).await.head.contains("200"));
+    assert_eq!(
+        list(&client, "notes").await.status,
+        200,
+        "the read counter was not charged"
+    );
+    assert!(
+        Stream::open(&server.client_at("127.0.0.9"), "/db/stream/list", &question)
+            .await
+            .head
+            .contains("200")
+    );
     drop(first);
     let freed = async {
         loop {
             let mut socket = client.connect().await;
-            socket.write_all(&client.request("GET", &target("/db/stream/count", &question), None)).await.unwrap();
+            socket
+                .write_all(&client.request("GET", &target("/db/stream/count", &question), None))
+                .await
+                .unwrap();
             let mut status = [0; 12];
             socket.read_exact(&mut status).await.unwrap();
             if &status == b"HTTP/1.1 200" {
@@ -160,23 +214,46 @@ async fn a_client_has_so_many_places_and_no_more() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, freed).await.expect("the place was not freed");
+    tokio::time::timeout(PATIENCE, freed)
+        .await
+        .expect("the place was not freed");
 }
 
 /// What cannot be asked is a plain error, and holds nothing open.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_asked_is_a_plain_error() {
     let project = Project::tasks();
-    project.file("lib/src/schemas/002_closed.sql", "CREATE TABLE closed (id TEXT PRIMARY KEY);\n");
+    project.file(
+        "lib/src/schemas/002_closed.sql",
+        "CREATE TABLE closed (id TEXT PRIMARY KEY);\n",
+    );
     let server = TestServer::start(&project).await;
     let client = server.client();
-    assert_eq!(client.get("/db/stream/list", &json!({"table": "closed"})).await.status, 403);
-    assert_eq!(client.get("/db/stream/list", &json!({"table": "none"})).await.status, 404);
+    assert_eq!(
+        client
+            .get("/db/stream/list", &json!({"table": "closed"}))
+            .await
+            .status,
+        403
+    );
+    assert_eq!(
+        client
+            .get("/db/stream/list", &json!({"table": "none"}))
+            .await
+            .status,
+        404
+    );
     let wrong = json!({"table": "notes", "where": {"txet": {"eq": 1}}});
     let reply = client.get("/db/stream/list", &wrong).await;
     assert_eq!(reply.status, 400);
     assert!(reply.text().contains("txet"), "{}", reply.text());
-    let head = client.send("HEAD", &target("/db/stream/list", &json!({"table": "notes"})), None).await;
+    let head = client
+        .send(
+            "HEAD",
+            &target("/db/stream/list", &json!({"table": "notes"})),
+            None,
+        )
+        .await;
     assert_eq!((head.status, head.body.len()), (200, 0));
 }
 
@@ -190,7 +267,11 @@ async fn a_stop_ends_streams() {
     stream.message().await;
     let stopped = tokio::time::timeout(Duration::from_secs(8), server.running.stop()).await;
     assert!(stopped.expect("the stop waits for a stream"));
-    assert_eq!(stream.until("\r\n").await, "0", "the body is ended, not cut");
+    assert_eq!(
+        stream.until("\r\n").await,
+        "0",
+        "the body is ended, not cut"
+    );
 }
 
 /// Changes of another process are seen.
@@ -198,12 +279,22 @@ async fn a_stop_ends_streams() {
 async fn changes_of_another_process_are_seen() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
-    let mut stream = Stream::open(&server.client(), "/db/stream/count", &json!({"table": "notes"})).await;
+    let mut stream = Stream::open(
+        &server.client(),
+        "/db/stream/count",
+        &json!({"table": "notes"}),
+    )
+    .await;
     assert_eq!(stream.message().await, json!({"data": 0}));
     let file = project.path(".zonai/data/zonai.sqlite");
     let other = rusqlite::Connection::open(file).unwrap();
     other.busy_timeout(PATIENCE).unwrap();
-    other.execute("INSERT INTO notes (id, text) VALUES ('x', 'from outside')", []).unwrap();
+    other
+        .execute(
+            "INSERT INTO notes (id, text) VALUES ('x', 'from outside')",
+            [],
+        )
+        .unwrap();
     assert_eq!(stream.message().await, json!({"data": 1}));
 }
 
@@ -213,7 +304,10 @@ async fn many_streams_see_the_last_state() {
     const STREAMS: usize = 200;
     const WRITES: usize = 50;
     let project = Project::tasks();
-    project.file("lib/src/rate_limit/notes.yaml", "table: notes\nlimits:\n  create: none\n  list: none\n");
+    project.file(
+        "lib/src/rate_limit/notes.yaml",
+        "table: notes\nlimits:\n  create: none\n  list: none\n",
+    );
     let server = TestServer::start(&project).await;
     let client = server.client();
     let mut streams = Vec::new();
@@ -229,8 +323,13 @@ async fn many_streams_see_the_last_state() {
             while stream.message().await["data"]["total"] != json!(WRITES) {}
         }
     };
-    tokio::time::timeout(PATIENCE, last).await.expect("a stream did not see the last state");
+    tokio::time::timeout(PATIENCE, last)
+        .await
+        .expect("a stream did not see the last state");
     let mut socket = client.connect().await;
-    socket.write_all(&client.request("GET", "/health", None)).await.unwrap();
+    socket
+        .write_all(&client.request("GET", "/health", None))
+        .await
+        .unwrap();
     assert_eq!(read_reply(&mut socket, false).await.status, 200);
 }

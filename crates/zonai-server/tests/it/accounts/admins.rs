@@ -3,7 +3,9 @@
 use serde_json::json;
 use zonai_test::TestServer;
 
-use super::{BAD, GOOD, also_staff, look, project, project_with, refusal, refused, session, sign_up};
+use super::{
+    BAD, GOOD, also_staff, look, project, project_with, refusal, refused, session, sign_up,
+};
 
 /// server.md 6: an admin signs in at `/auth/admin` and with `table` at the other doors; no door opens another table.
 #[tokio::test(flavor = "multi_thread")]
@@ -20,11 +22,19 @@ async fn an_admin_signs_in_and_is_one() {
         async move { client.send("GET", "/metrics", None).await.status }
     };
     assert_eq!(metrics(&admin).await, 200);
-    assert_eq!(metrics(&user).await, 403, "the same person as a user is none");
+    assert_eq!(
+        metrics(&user).await,
+        403,
+        "the same person as a user is none"
+    );
     let right = json!({"table": "staff", "email": "ada@x.org", "password": GOOD});
     session(&client.json("POST", "/auth/sign-in", &right).await);
     let sign_up = json!({"table": "staff", "email": "eve@x.org", "password": GOOD});
-    assert_eq!(client.json("POST", "/auth/sign-up", &sign_up).await.status, 403, "sign-up is closed");
+    assert_eq!(
+        client.json("POST", "/auth/sign-up", &sign_up).await.status,
+        403,
+        "sign-up is closed"
+    );
     assert_eq!(look(&client, &admin).await, 200);
 }
 
@@ -55,7 +65,11 @@ async fn users_cannot_be_guessed_or_mailed_through_the_admin_bucket() {
 /// limiter.md 3.4 and 5.7: all doors for admins share 10 in 15 minutes, and `exempt` does not help.
 #[tokio::test(flavor = "multi_thread")]
 async fn anything_for_an_admin_counts_in_one_bucket_and_exempt_does_not_help() {
-    let project = project_with("rateLimit: {exempt: [127.0.0.0/8]}\n", None, &["signIn: 5/1m"]);
+    let project = project_with(
+        "rateLimit: {exempt: [127.0.0.0/8]}\n",
+        None,
+        &["signIn: 5/1m"],
+    );
     let server = TestServer::start(&project).await;
     let client = server.client();
     let doors = [
@@ -73,30 +87,52 @@ async fn anything_for_an_admin_counts_in_one_bucket_and_exempt_does_not_help() {
     }
     for (path, body) in &doors {
         let reply = client.json("POST", path, body).await;
-        assert_eq!(refusal(&reply), refused("__admin_auth__", "adminAuthenticate", 10, 900), "{path} {body}");
+        assert_eq!(
+            refusal(&reply),
+            refused("__admin_auth__", "adminAuthenticate", 10, 900),
+            "{path} {body}"
+        );
     }
     for _ in 0..8 {
         let reply = client.json("POST", "/auth/sign-in", &json!({})).await;
-        assert_eq!(reply.status, 400, "for everything else the client is exempt");
+        assert_eq!(
+            reply.status, 400,
+            "for everything else the client is exempt"
+        );
     }
     server.hand.advance_ms(900_000);
-    assert_eq!(client.json("POST", doors[0].0, &doors[0].1).await.status, 400);
+    assert_eq!(
+        client.json("POST", doors[0].0, &doors[0].1).await.status,
+        400
+    );
 }
 
 /// Guessing an admin's password fails per client and account as well, and a full admin bucket is refused without its body.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_admin_is_refused_as_soon_as_the_route_is_known() {
-    let project = project_with("rateLimit: {shared: {adminAuthenticate: 2/15m}}\n", None, &[]);
+    let project = project_with(
+        "rateLimit: {shared: {adminAuthenticate: 2/15m}}\n",
+        None,
+        &[],
+    );
     let server = TestServer::start(&project).await;
     let client = server.client();
     let wrong = json!({"type": "adminSignIn", "email": "ada@x.org", "password": BAD});
     for _ in 0..2 {
         let reply = client.json("POST", "/auth/admin", &wrong).await;
-        assert_eq!((reply.status, reply.text()), (401, r#"{"error":"Invalid email or password"}"#));
+        assert_eq!(
+            (reply.status, reply.text()),
+            (401, r#"{"error":"Invalid email or password"}"#)
+        );
     }
     let mut stream = client.connect().await;
     let head = b"POST /auth/admin HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{";
-    tokio::io::AsyncWriteExt::write_all(&mut stream, head).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut stream, head)
+        .await
+        .unwrap();
     let reply = zonai_test::read_reply(&mut stream, false).await;
-    assert_eq!(refusal(&reply), refused("__admin_auth__", "adminAuthenticate", 2, 900));
+    assert_eq!(
+        refusal(&reply),
+        refused("__admin_auth__", "adminAuthenticate", 2, 900)
+    );
 }

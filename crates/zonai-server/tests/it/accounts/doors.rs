@@ -15,16 +15,33 @@ async fn guessing_through_all_doors_stops_at_the_sign_in_policy() {
     for nth in 0..6 {
         let (path, body) = door(nth, "ada@x.org", BAD);
         let reply = guesser.json("POST", path, &body).await;
-        assert_eq!((reply.status, reply.text()), (401, r#"{"error":"Invalid email or password"}"#), "{path}");
+        assert_eq!(
+            (reply.status, reply.text()),
+            (401, r#"{"error":"Invalid email or password"}"#),
+            "{path}"
+        );
     }
     for nth in 0..8 {
-        let email = if nth < 4 { "ada@x.org".to_owned() } else { format!("other{nth}@x.org") };
+        let email = if nth < 4 {
+            "ada@x.org".to_owned()
+        } else {
+            format!("other{nth}@x.org")
+        };
         let (path, body) = door(nth, &email, GOOD);
         let reply = guesser.json("POST", path, &body).await;
-        assert_eq!(refusal(&reply), refused("users", "signIn", 6, 3_600), "{path}");
+        assert_eq!(
+            refusal(&reply),
+            refused("users", "signIn", 6, 3_600),
+            "{path}"
+        );
     }
     assert_eq!(super::sql::<i64>(&project, "SELECT count(*) FROM users"), 1);
-    assert_eq!(sign_in(&server.client_at("127.0.4.3"), "ada@x.org", GOOD).await.status, 200);
+    assert_eq!(
+        sign_in(&server.client_at("127.0.4.3"), "ada@x.org", GOOD)
+            .await
+            .status,
+        200
+    );
     server.hand.advance_ms(3_600_000);
     assert_eq!(sign_in(&guesser, "ada@x.org", GOOD).await.status, 200);
 }
@@ -38,27 +55,48 @@ async fn a_sign_up_counts_as_sign_up_and_as_sign_in() {
     // Wrong in form, so that no hash is spent; counted all the same.
     let no_password = json!({"email": "ada@x.org"});
     for _ in 0..2 {
-        assert_eq!(client.json("POST", "/auth/sign-up", &no_password).await.status, 400);
+        assert_eq!(
+            client
+                .json("POST", "/auth/sign-up", &no_password)
+                .await
+                .status,
+            400
+        );
     }
     for _ in 0..3 {
         let reply = client.json("POST", "/auth/sign-up", &no_password).await;
         assert_eq!(refusal(&reply), refused("users", "signUp", 2, 3_600));
     }
     for _ in 0..2 {
-        assert_eq!(client.json("POST", "/auth/sign-in", &no_password).await.status, 400, "two sign-ins are left");
+        assert_eq!(
+            client
+                .json("POST", "/auth/sign-in", &no_password)
+                .await
+                .status,
+            400,
+            "two sign-ins are left"
+        );
     }
     let reply = client.json("POST", "/auth/sign-in", &no_password).await;
     assert_eq!(refusal(&reply), refused("users", "signIn", 4, 60));
     let authenticate = json!({"type": "signUp", "email": "ada@x.org"});
     let reply = client.json("POST", "/auth", &authenticate).await;
-    assert_eq!(refusal(&reply), refused("users", "signUp", 2, 3_600), "of both the one that resets last");
+    assert_eq!(
+        refusal(&reply),
+        refused("users", "signUp", 2, 3_600),
+        "of both the one that resets last"
+    );
 }
 
 /// Case 14: another `email` in each body reaches the same counter, on every route that takes one.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_address_in_each_body_is_the_same_counter() {
     let project = project(&[
-        "signIn: 5/1m", "signUp: 5/1m", "sendOtp: 5/1m", "sendMagicLink: 5/1m", "sendResetPassword: 5/1m",
+        "signIn: 5/1m",
+        "signUp: 5/1m",
+        "sendOtp: 5/1m",
+        "sendMagicLink: 5/1m",
+        "sendResetPassword: 5/1m",
         "sendVerifyEmail: 5/1m",
     ]);
     let server = TestServer::start(&project).await;

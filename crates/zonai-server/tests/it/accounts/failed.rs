@@ -17,17 +17,41 @@ async fn the_11th_bad_guess_is_refused_and_the_owner_elsewhere_signs_in() {
     sign_up(&owner, "ada@x.org").await;
     sign_up(&owner, "bob@x.org").await;
     for nth in 0..10 {
-        let (path, body) = door(nth, if nth % 2 == 0 { "ada@x.org" } else { " ADA@x.ORG\n" }, BAD);
-        assert_eq!(guesser.json("POST", path, &body).await.status, 401, "guess {nth}");
+        let (path, body) = door(
+            nth,
+            if nth % 2 == 0 {
+                "ada@x.org"
+            } else {
+                " ADA@x.ORG\n"
+            },
+            BAD,
+        );
+        assert_eq!(
+            guesser.json("POST", path, &body).await.status,
+            401,
+            "guess {nth}"
+        );
     }
     for nth in 0..4 {
         // The right one is refused, too: nothing is hashed any more.
         let (path, body) = door(nth, "Ada@x.org", if nth % 2 == 0 { BAD } else { GOOD });
         let reply = guesser.json("POST", path, &body).await;
-        assert_eq!(refusal(&reply), refused("users", "failedSignIn", 10, 900), "{path}");
+        assert_eq!(
+            refusal(&reply),
+            refused("users", "failedSignIn", 10, 900),
+            "{path}"
+        );
     }
-    assert_eq!(sign_in(&guesser, "bob@x.org", GOOD).await.status, 200, "another account");
-    assert_eq!(sign_in(&owner, "ada@x.org", GOOD).await.status, 200, "the owner elsewhere");
+    assert_eq!(
+        sign_in(&guesser, "bob@x.org", GOOD).await.status,
+        200,
+        "another account"
+    );
+    assert_eq!(
+        sign_in(&owner, "ada@x.org", GOOD).await.status,
+        200,
+        "the owner elsewhere"
+    );
     server.hand.advance_ms(WINDOW_MS - 1);
     assert_eq!(sign_in(&guesser, "ada@x.org", GOOD).await.status, 429);
     server.hand.advance_ms(1);
@@ -59,7 +83,11 @@ async fn of_parallel_guesses_exactly_the_limit_is_tried() {
         let client = server.client();
         let (path, body) = door(nth - nth % 2, "ada@x.org", BAD);
         // Only an account that is there is a sign-in at the door of sign-ups.
-        let path = if path == "/auth/sign-up" { "/auth/sign-in" } else { path };
+        let path = if path == "/auth/sign-up" {
+            "/auth/sign-in"
+        } else {
+            path
+        };
         guesses.spawn(async move { client.json("POST", path, &body).await.status });
     }
     let statuses = guesses.join_all().await;
@@ -75,7 +103,11 @@ async fn neither_exempt_nor_observe_switches_it_off() {
     project.file("lib/src/rate_limit/users.yaml", limits);
     let server = TestServer::start(&project).await;
     for _ in 0..2 {
-        assert_eq!(sign_in(&server.client(), "ada@x.org", BAD).await.status, 401, "signIn is only observed");
+        assert_eq!(
+            sign_in(&server.client(), "ada@x.org", BAD).await.status,
+            401,
+            "signIn is only observed"
+        );
     }
     let reply = sign_in(&server.client(), "ada@x.org", BAD).await;
     assert_eq!(refusal(&reply), refused("users", "failedSignIn", 2, 900));

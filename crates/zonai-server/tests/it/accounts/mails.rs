@@ -22,7 +22,15 @@ async fn world() -> (World, String) {
     let server = TestServer::start(&project).await;
     let client = server.client();
     let token = sign_up(&client, "ada@x.org").await;
-    (World { mail, project, server, client }, token)
+    (
+        World {
+            mail,
+            project,
+            server,
+            client,
+        },
+        token,
+    )
 }
 
 async fn post(client: &Client, path: &str, body: Value) -> Reply {
@@ -51,9 +59,15 @@ async fn a_code_signs_in_once_and_three_wrong_tries_end_it() {
     let first = world.mail.wait(1).await.remove(0).code();
     let token = session(&confirm(&world.client, code(&first)).await);
     assert_eq!(look(&world.client, &token).await, 200);
-    assert_eq!(sql::<i64>(&world.project, "SELECT emailVerified FROM users"), 1);
+    assert_eq!(
+        sql::<i64>(&world.project, "SELECT emailVerified FROM users"),
+        1
+    );
     let again = confirm(&world.client, code(&first)).await;
-    assert_eq!((again.status, again.text()), (401, r#"{"error":"Invalid or expired code"}"#));
+    assert_eq!(
+        (again.status, again.text()),
+        (401, r#"{"error":"Invalid or expired code"}"#)
+    );
 
     world.server.hand.advance_ms(MINUTE_MS);
     asked(&world.client, "/auth", ask.clone()).await;
@@ -63,20 +77,33 @@ async fn a_code_signs_in_once_and_three_wrong_tries_end_it() {
         let wrong = format!("{:06}", (number + nth) % 1_000_000);
         assert_eq!(confirm(&world.client, code(&wrong)).await.status, 401);
     }
-    assert_eq!(confirm(&world.client, code(&second)).await.status, 401, "the right one comes too late");
+    assert_eq!(
+        confirm(&world.client, code(&second)).await.status,
+        401,
+        "the right one comes too late"
+    );
 
     world.server.hand.advance_ms(MINUTE_MS);
     asked(&world.client, "/auth", ask).await;
     let third = world.mail.wait(3).await.remove(2).code();
     world.server.hand.advance_ms(10 * MINUTE_MS);
-    assert_eq!(confirm(&world.client, code(&third)).await.status, 401, "after ten minutes");
+    assert_eq!(
+        confirm(&world.client, code(&third)).await.status,
+        401,
+        "after ten minutes"
+    );
 }
 
 /// A link signs in once, also in parallel; the one that verifies an address does so once.
 #[tokio::test(flavor = "multi_thread")]
 async fn links_are_good_once() {
     let (world, _) = world().await;
-    asked(&world.client, "/auth", json!({"type": "sendMagicLink", "email": "ada@x.org"})).await;
+    asked(
+        &world.client,
+        "/auth",
+        json!({"type": "sendMagicLink", "email": "ada@x.org"}),
+    )
+    .await;
     let secret = world.mail.wait(1).await.remove(0).secret("secret");
     let link = json!({"type": "verifyMagicLink", "secret": secret});
     let mut uses = JoinSet::new();
@@ -93,7 +120,11 @@ async fn links_are_good_once() {
     asked(client, "/auth/verify-email", json!({"email": "ada@x.org"})).await;
     let token = world.mail.wait(2).await.remove(1).secret("token");
     let as_reset = json!({"type": "confirmResetPassword", "token": token, "newPassword": GOOD});
-    assert_eq!(confirm(client, as_reset).await.status, 401, "a link of one kind is none of another");
+    assert_eq!(
+        confirm(client, as_reset).await.status,
+        401,
+        "a link of one kind is none of another"
+    );
     hand.advance_ms(24 * 60 * MINUTE_MS - 1);
     let verify = json!({"type": "confirmVerifyEmail", "token": token});
     let reply = confirm(client, verify.clone()).await;
@@ -107,7 +138,12 @@ async fn a_reset_revokes_every_session() {
     let (world, first) = world().await;
     let client = &world.client;
     let second = session(&sign_in(client, "ada@x.org", GOOD).await);
-    asked(client, "/auth/reset-password", json!({"email": "ada@x.org"})).await;
+    asked(
+        client,
+        "/auth/reset-password",
+        json!({"email": "ada@x.org"}),
+    )
+    .await;
     let token = world.mail.wait(1).await.remove(0).secret("token");
     let reset = |password: &str| json!({"type": "confirmResetPassword", "token": token, "newPassword": password});
     for bad in ["short", "", &"x".repeat(2_000)] {
@@ -115,13 +151,22 @@ async fn a_reset_revokes_every_session() {
         assert_eq!(reply.status, 400);
         assert!(reply.text().contains("`newPassword`"), "{}", reply.text());
     }
-    assert_eq!((look(client, &first).await, look(client, &second).await), (200, 200));
+    assert_eq!(
+        (look(client, &first).await, look(client, &second).await),
+        (200, 200)
+    );
     let reply = confirm(client, reset("a new horse battery")).await;
     assert_eq!((reply.status, reply.text()), (200, r#"{"data":null}"#));
-    assert_eq!((look(client, &first).await, look(client, &second).await), (401, 401));
+    assert_eq!(
+        (look(client, &first).await, look(client, &second).await),
+        (401, 401)
+    );
     assert_eq!(sign_in(client, "ada@x.org", GOOD).await.status, 401);
     session(&sign_in(client, "ada@x.org", "a new horse battery").await);
-    assert_eq!(confirm(client, reset("another horse battery")).await.status, 401);
+    assert_eq!(
+        confirm(client, reset("another horse battery")).await.status,
+        401
+    );
 }
 
 /// server.md 6: one mail a minute to an address, with 50 requests of every kind from 50 clients at one moment; an
@@ -147,16 +192,39 @@ async fn fifty_parallel_requests_are_one_mail_a_minute() {
             });
         }
         let answers = requests.join_all().await;
-        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-        assert!(answers[0].starts_with("200\n") && answers[0].ends_with(r#"{"data":null}"#), "{}", answers[0]);
+        assert!(
+            answers.iter().all(|answer| *answer == answers[0]),
+            "{answers:?}"
+        );
+        assert!(
+            answers[0].starts_with("200\n") && answers[0].ends_with(r#"{"data":null}"#),
+            "{}",
+            answers[0]
+        );
         // Wishes are looked up in their order: with Bob's mail those before it are decided, in the same minute.
-        asked(&world.client, "/auth", json!({"type": "sendOtp", "email": "bob@x.org"})).await;
-        let both = |seen: &Seen| ["ada@x.org", "bob@x.org"].iter().all(|to| sent_to(&seen.mails, to) >= round);
+        asked(
+            &world.client,
+            "/auth",
+            json!({"type": "sendOtp", "email": "bob@x.org"}),
+        )
+        .await;
+        let both = |seen: &Seen| {
+            ["ada@x.org", "bob@x.org"]
+                .iter()
+                .all(|to| sent_to(&seen.mails, to) >= round)
+        };
         world.mail.wait_for(both).await;
         world.server.hand.advance_ms(MINUTE_MS);
     }
     // A stop hands over what was asked for, so that nothing is still to come.
     assert!(world.server.running.stop().await);
     let mails = world.mail.seen().mails;
-    assert_eq!((sent_to(&mails, "ada@x.org"), sent_to(&mails, "bob@x.org"), mails.len()), (2, 2, 4));
+    assert_eq!(
+        (
+            sent_to(&mails, "ada@x.org"),
+            sent_to(&mails, "bob@x.org"),
+            mails.len()
+        ),
+        (2, 2, 4)
+    );
 }

@@ -26,7 +26,11 @@ async fn office(count: usize, accounts: usize, failures: usize) {
     let server = TestServer::start(&project).await;
     let office = server.client();
     for account in 0..accounts {
-        sign_up(&server.client_at("127.0.6.1"), &format!("user{account}@x.org")).await;
+        sign_up(
+            &server.client_at("127.0.6.1"),
+            &format!("user{account}@x.org"),
+        )
+        .await;
     }
     for nth in 0..count {
         let reply = sign_in(&office, &format!("user{}@x.org", nth % accounts), GOOD).await;
@@ -48,7 +52,10 @@ async fn a_refused_sign_in_costs_a_thousandth_of_an_admitted_one() {
     let server = TestServer::start(&project).await;
     let admitted = cost_ms(&server.client(), 40, 401).await;
     let refused = cost_ms(&server.client(), 20_000, 429).await;
-    eprintln!("admitted {admitted:.3} ms, refused {refused:.5} ms, ratio {:.0}", admitted / refused);
+    eprintln!(
+        "admitted {admitted:.3} ms, refused {refused:.5} ms, ratio {:.0}",
+        admitted / refused
+    );
     assert!(admitted / refused >= 1_000.0);
 }
 
@@ -59,8 +66,13 @@ async fn cost_ms(client: &Client, count: usize, status: u16) -> f64 {
     let mut stream = client.connect().await;
     let before = spent_ns();
     for _ in 0..count {
-        tokio::io::AsyncWriteExt::write_all(&mut stream, &request).await.unwrap();
-        assert_eq!(zonai_test::read_reply(&mut stream, false).await.status, status);
+        tokio::io::AsyncWriteExt::write_all(&mut stream, &request)
+            .await
+            .unwrap();
+        assert_eq!(
+            zonai_test::read_reply(&mut stream, false).await.status,
+            status
+        );
     }
     (spent_ns() - before) as f64 / 1e6 / count as f64
 }
@@ -87,17 +99,40 @@ async fn known_and_unknown_accounts_take_the_same_time_over_http() {
     let mut times = Vec::new();
     for nth in 0..TRIES * 2 {
         let known = nth % 2 == 0;
-        #[expect(clippy::disallowed_methods, reason = "it is the caller's clock that must tell nothing")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it is the caller's clock that must tell nothing"
+        )]
         let begun = Instant::now();
-        assert_eq!(sign_in(&client, if known { "ada@x.org" } else { "eve@x.org" }, BAD).await.status, 401);
+        assert_eq!(
+            sign_in(&client, if known { "ada@x.org" } else { "eve@x.org" }, BAD)
+                .await
+                .status,
+            401
+        );
         times.push((begun.elapsed(), known));
     }
     times.sort_unstable();
-    let ranks: usize = (1..).zip(&times).filter(|(_, (_, known))| *known).map(|(rank, _)| rank).sum();
+    let ranks: usize = (1..)
+        .zip(&times)
+        .filter(|(_, (_, known))| *known)
+        .map(|(rank, _)| rank)
+        .sum();
     let n = TRIES as f64;
     let u = ranks as f64 - n * (n + 1.0) / 2.0;
     let z = (u - n * n / 2.0) / (n * n * (2.0 * n + 1.0) / 12.0).sqrt();
-    let median = |wanted: bool| times.iter().filter(|(_, known)| *known == wanted).nth(TRIES / 2).unwrap().0;
-    eprintln!("medians: known {:?}, unknown {:?}; z = {z:.2}", median(true), median(false));
+    let median = |wanted: bool| {
+        times
+            .iter()
+            .filter(|(_, known)| *known == wanted)
+            .nth(TRIES / 2)
+            .unwrap()
+            .0
+    };
+    eprintln!(
+        "medians: known {:?}, unknown {:?}; z = {z:.2}",
+        median(true),
+        median(false)
+    );
     assert!(z.abs() < 2.6, "z = {z:.2}");
 }

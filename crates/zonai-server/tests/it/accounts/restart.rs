@@ -11,17 +11,37 @@ async fn used_up_sign_ins_are_still_refused_after_a_restart() {
     let server = TestServer::start(&project).await;
     sign_up(&server.client_at("127.0.7.1"), "ada@x.org").await;
     for _ in 0..2 {
-        assert_eq!(sign_in(&server.client(), "ada@x.org", BAD).await.status, 401);
+        assert_eq!(
+            sign_in(&server.client(), "ada@x.org", BAD).await.status,
+            401
+        );
     }
     server.hand.advance_ms(60_000);
     let server = server.restart(&project).await;
-    assert_eq!(refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await), refused("users", "failedSignIn", 2, 840));
-    assert_eq!(sign_in(&server.client(), "eve@x.org", BAD).await.status, 401);
+    assert_eq!(
+        refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await),
+        refused("users", "failedSignIn", 2, 840)
+    );
+    assert_eq!(
+        sign_in(&server.client(), "eve@x.org", BAD).await.status,
+        401
+    );
     let server = server.restart(&project).await;
-    assert_eq!(refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await), refused("users", "signIn", 4, 3_540));
-    assert_eq!(sign_in(&server.client_at("127.0.7.1"), "ada@x.org", GOOD).await.status, 200);
+    assert_eq!(
+        refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await),
+        refused("users", "signIn", 4, 3_540)
+    );
+    assert_eq!(
+        sign_in(&server.client_at("127.0.7.1"), "ada@x.org", GOOD)
+            .await
+            .status,
+        200
+    );
     server.hand.advance_ms(3_540_000);
-    assert_eq!(sign_in(&server.client(), "ada@x.org", GOOD).await.status, 200);
+    assert_eq!(
+        sign_in(&server.client(), "ada@x.org", GOOD).await.status,
+        200
+    );
 }
 
 /// Places that were given back stay given back.
@@ -31,9 +51,18 @@ async fn successes_are_no_failures_after_a_restart_either() {
     let server = TestServer::start(&project).await;
     sign_up(&server.client(), "ada@x.org").await;
     let server = server.restart(&project).await;
-    assert_eq!(sign_in(&server.client(), "ada@x.org", GOOD).await.status, 200);
+    assert_eq!(
+        sign_in(&server.client(), "ada@x.org", GOOD).await.status,
+        200
+    );
     let server = server.restart(&project).await;
-    assert_eq!(sign_in(&server.client(), "ada@x.org", BAD).await.status, 401);
+    assert_eq!(
+        sign_in(&server.client(), "ada@x.org", BAD).await.status,
+        401
+    );
     let server = server.restart(&project).await;
-    assert_eq!(sign_in(&server.client(), "ada@x.org", GOOD).await.status, 429);
+    assert_eq!(
+        sign_in(&server.client(), "ada@x.org", GOOD).await.status,
+        429
+    );
 }

@@ -23,19 +23,49 @@ fn cases() -> Vec<Case> {
     let header = |operation| ("__auth_header__", operation, 100, 60);
     vec![
         ("POST", "/auth/sign-in", json!({}), SIGN_IN),
-        ("POST", "/auth/sign-in", json!({"table": "users", "email": 1}), SIGN_IN),
+        (
+            "POST",
+            "/auth/sign-in",
+            json!({"table": "users", "email": 1}),
+            SIGN_IN,
+        ),
         ("POST", "/auth", kind("signIn"), SIGN_IN),
         ("POST", "/auth/sign-up", json!({}), SIGN_UP),
         ("POST", "/auth", kind("signUp"), SIGN_UP),
         ("POST", "/auth", json!({}), AUTHENTICATE),
         ("POST", "/auth", json!({"type": 7}), AUTHENTICATE),
         ("POST", "/auth", kind("SIGNIN"), AUTHENTICATE),
-        ("POST", "/auth", kind("sendOtp"), ("users", "sendOtp", 5, 900)),
-        ("POST", "/auth", kind("sendMagicLink"), ("users", "sendMagicLink", 5, 900)),
-        ("POST", "/auth/reset-password", json!({}), ("users", "sendResetPassword", 5, 3_600)),
-        ("POST", "/auth/verify-email", json!({}), ("users", "sendVerifyEmail", 5, 3_600)),
+        (
+            "POST",
+            "/auth",
+            kind("sendOtp"),
+            ("users", "sendOtp", 5, 900),
+        ),
+        (
+            "POST",
+            "/auth",
+            kind("sendMagicLink"),
+            ("users", "sendMagicLink", 5, 900),
+        ),
+        (
+            "POST",
+            "/auth/reset-password",
+            json!({}),
+            ("users", "sendResetPassword", 5, 3_600),
+        ),
+        (
+            "POST",
+            "/auth/verify-email",
+            json!({}),
+            ("users", "sendVerifyEmail", 5, 3_600),
+        ),
         ("POST", "/auth/confirm", kind("verifyOtp"), CONFIRM),
-        ("POST", "/auth/confirm", kind("confirmResetPassword"), CONFIRM),
+        (
+            "POST",
+            "/auth/confirm",
+            kind("confirmResetPassword"),
+            CONFIRM,
+        ),
         ("POST", "/auth/confirm", json!({}), CONFIRM),
         ("POST", "/auth/refresh", json!({}), header("refreshToken")),
         ("DELETE", "/auth", json!({}), header("logout")),
@@ -43,16 +73,46 @@ fn cases() -> Vec<Case> {
         // Anything for an admin, at every door.
         ("POST", "/auth/admin", json!({}), ADMIN),
         ("POST", "/auth/admin", kind("adminSignIn"), ADMIN),
-        ("POST", "/auth/admin", json!({"table": "users", "type": "signIn"}), ADMIN),
+        (
+            "POST",
+            "/auth/admin",
+            json!({"table": "users", "type": "signIn"}),
+            ADMIN,
+        ),
         ("POST", "/auth", kind("adminSignIn"), ADMIN),
-        ("POST", "/auth", json!({"type": "adminSendOtp", "table": "users"}), ADMIN),
-        ("POST", "/auth", json!({"t\u{79}pe": "signIn", "table": "staff"}), ADMIN),
+        (
+            "POST",
+            "/auth",
+            json!({"type": "adminSendOtp", "table": "users"}),
+            ADMIN,
+        ),
+        (
+            "POST",
+            "/auth",
+            json!({"t\u{79}pe": "signIn", "table": "staff"}),
+            ADMIN,
+        ),
         ("POST", "/auth/sign-in", json!({"table": "staff"}), ADMIN),
         ("POST", "/auth/sign-in", kind("administrator"), ADMIN),
         ("POST", "/auth/sign-up", json!({"table": "staff"}), ADMIN),
-        ("POST", "/auth/reset-password", json!({"table": "staff"}), ADMIN),
-        ("POST", "/auth/verify-email", json!({"table": "staff"}), ADMIN),
-        ("POST", "/auth/confirm", json!({"table": "staff", "type": "verifyOtp"}), ADMIN),
+        (
+            "POST",
+            "/auth/reset-password",
+            json!({"table": "staff"}),
+            ADMIN,
+        ),
+        (
+            "POST",
+            "/auth/verify-email",
+            json!({"table": "staff"}),
+            ADMIN,
+        ),
+        (
+            "POST",
+            "/auth/confirm",
+            json!({"table": "staff", "type": "verifyOtp"}),
+            ADMIN,
+        ),
         // What is no auth table.
         ("POST", "/auth/sign-in", json!({"table": "notes"}), UNKNOWN),
         ("POST", "/auth/sign-in", json!({"table": "ghost"}), UNKNOWN),
@@ -87,13 +147,30 @@ async fn authenticate_counts_beside_the_operation_of_the_body() {
     for kind in ["sendOtp", "signIn"] {
         use_up(&client, "POST", "/auth", &json!({"type": kind}), 2).await;
         let reply = client.json("POST", "/auth", &json!({"type": kind})).await;
-        assert_eq!(refusal(&reply), refused("users", kind, 2, 60), "a refused one costs nothing in `authenticate`");
+        assert_eq!(
+            refusal(&reply),
+            refused("users", kind, 2, 60),
+            "a refused one costs nothing in `authenticate`"
+        );
     }
-    use_up(&client, "POST", "/auth", &json!({"type": "sendMagicLink"}), 1).await;
-    let reply = client.json("POST", "/auth", &json!({"type": "sendMagicLink"})).await;
+    use_up(
+        &client,
+        "POST",
+        "/auth",
+        &json!({"type": "sendMagicLink"}),
+        1,
+    )
+    .await;
+    let reply = client
+        .json("POST", "/auth", &json!({"type": "sendMagicLink"}))
+        .await;
     assert_eq!(refusal(&reply), refused("users", "authenticate", 5, 3_600));
     let reply = client.json("POST", "/auth/sign-in", &json!({})).await;
-    assert_eq!(refusal(&reply), refused("users", "signIn", 2, 60), "the other door to the same check");
+    assert_eq!(
+        refusal(&reply),
+        refused("users", "signIn", 2, 60),
+        "the other door to the same check"
+    );
 }
 
 /// limiter.md 3.3: the auth routes and the `/db` traffic of a table are apart.
@@ -104,7 +181,20 @@ async fn the_same_tables_db_traffic_counts_elsewhere() {
     let server = TestServer::start(&project).await;
     let client = server.client();
     use_up(&client, "POST", "/auth/sign-up", &json!({}), 1).await;
-    assert_eq!(client.json("POST", "/auth/sign-up", &json!({})).await.status, 429);
-    use_up(&client, "GET", "/db/list", &json!({"table": "users"}), crate::DEFAULT).await;
+    assert_eq!(
+        client
+            .json("POST", "/auth/sign-up", &json!({}))
+            .await
+            .status,
+        429
+    );
+    use_up(
+        &client,
+        "GET",
+        "/db/list",
+        &json!({"table": "users"}),
+        crate::DEFAULT,
+    )
+    .await;
     assert_eq!(crate::list(&client, "users").await.status, 429);
 }

@@ -4,32 +4,65 @@ use zonai_test::{Client, Project, Reply, TestServer};
 
 use super::{GOOD, look, project, refusal, refused, session, sign_in, sign_up};
 
-const SPELLINGS: [&str; 6] = ["Bearer ", "bearer   ", "", "BEARER\t", "  bEaReR  ", "Bearer \t "];
+const SPELLINGS: [&str; 6] = [
+    "Bearer ",
+    "bearer   ",
+    "",
+    "BEARER\t",
+    "  bEaReR  ",
+    "Bearer \t ",
+];
 
 async fn with(client: &Client, method: &str, path: &str, authorization: &str) -> Reply {
-    client.with("authorization", authorization).send(method, path, None).await
+    client
+        .with("authorization", authorization)
+        .send(method, path, None)
+        .await
 }
 
 /// Case 15: every spelling of a token counts in the one counter of its client, and so do 150 invalid ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_spelling_of_a_token_and_no_invalid_one_opens_another_counter() {
     let project = project(&[]);
-    project.file("lib/src/rate_limit/notes.yaml", "table: notes\nlimits:\n  list: 12/1m\n");
+    project.file(
+        "lib/src/rate_limit/notes.yaml",
+        "table: notes\nlimits:\n  list: 12/1m\n",
+    );
     let server = TestServer::start(&project).await;
     let token = sign_up(&server.client(), "ada@x.org").await;
     for nth in 0..12 {
-        assert_eq!(look(&server.client(), &format!("{}{token}", SPELLINGS[nth % 6])).await, 200, "spelling {nth}");
+        assert_eq!(
+            look(&server.client(), &format!("{}{token}", SPELLINGS[nth % 6])).await,
+            200,
+            "spelling {nth}"
+        );
     }
     for spelling in SPELLINGS {
-        assert_eq!(look(&server.client(), &format!("{spelling}{token}")).await, 429, "{spelling:?}");
+        assert_eq!(
+            look(&server.client(), &format!("{spelling}{token}")).await,
+            429,
+            "{spelling:?}"
+        );
     }
-    assert_eq!(crate::list(&server.client(), "notes").await.status, 429, "nor does leaving it out");
+    assert_eq!(
+        crate::list(&server.client(), "notes").await.status,
+        429,
+        "nor does leaving it out"
+    );
     let client = server.client_at("127.0.10.1");
     for nth in 0..150 {
         let expected = if nth < 12 { 401 } else { 429 };
-        assert_eq!(look(&client, &format!("{}invalid{nth}", SPELLINGS[nth % 6])).await, expected, "token {nth}");
+        assert_eq!(
+            look(&client, &format!("{}invalid{nth}", SPELLINGS[nth % 6])).await,
+            expected,
+            "token {nth}"
+        );
     }
-    assert_eq!(look(&client, &token).await, 429, "a good one has no higher limit");
+    assert_eq!(
+        look(&client, &token).await,
+        429,
+        "a good one has no higher limit"
+    );
 }
 
 /// Case 15 on the routes whose only subject is the token.
@@ -40,12 +73,29 @@ async fn invalid_tokens_use_up_the_shared_bucket_of_their_route() {
     let client = server.client();
     let token = sign_up(&server.client_at("127.0.10.2"), "ada@x.org").await;
     for nth in 0..150 {
-        let reply = with(&client, "POST", "/auth/refresh", &format!("{}bad{nth}", SPELLINGS[nth % 6])).await;
-        assert_eq!(reply.status, if nth < 100 { 401 } else { 429 }, "token {nth}");
+        let reply = with(
+            &client,
+            "POST",
+            "/auth/refresh",
+            &format!("{}bad{nth}", SPELLINGS[nth % 6]),
+        )
+        .await;
+        assert_eq!(
+            reply.status,
+            if nth < 100 { 401 } else { 429 },
+            "token {nth}"
+        );
     }
     let reply = with(&client, "POST", "/auth/refresh", &token).await;
-    assert_eq!(refusal(&reply), refused("__auth_header__", "refreshToken", 100, 60));
-    assert_eq!(with(&client, "DELETE", "/auth", &token).await.status, 204, "log-out has a counter of its own");
+    assert_eq!(
+        refusal(&reply),
+        refused("__auth_header__", "refreshToken", 100, 60)
+    );
+    assert_eq!(
+        with(&client, "DELETE", "/auth", &token).await.status,
+        204,
+        "log-out has a counter of its own"
+    );
 }
 
 /// server.md 6: a refresh gives a new token and ends the old one; of two at one moment one goes on.
@@ -59,8 +109,17 @@ async fn a_refresh_rotates() {
         let authorization = format!("{spelling}{token}");
         let next = session(&with(&client, "POST", "/auth/refresh", &authorization).await);
         assert_ne!(next, token);
-        assert_eq!((look(&client, &token).await, look(&client, &next).await), (401, 200));
-        assert_eq!(with(&client, "POST", "/auth/refresh", &authorization).await.status, 401, "used twice");
+        assert_eq!(
+            (look(&client, &token).await, look(&client, &next).await),
+            (401, 200)
+        );
+        assert_eq!(
+            with(&client, "POST", "/auth/refresh", &authorization)
+                .await
+                .status,
+            401,
+            "used twice"
+        );
         token = next;
     }
     let (one, two) = tokio::join!(
@@ -84,11 +143,27 @@ async fn a_log_out_ends_one_token_or_all() {
     let third = session(&sign_in(&client, "ada@x.org", GOOD).await);
     let out = with(&client, "DELETE", "/auth", &first).await;
     assert_eq!((out.status, out.text()), (204, ""));
-    assert_eq!((look(&client, &first).await, look(&client, &second).await), (401, 200));
-    assert_eq!(with(&client, "DELETE", "/auth", &first).await.status, 401, "a revoked one revokes nothing");
-    assert_eq!(with(&client, "DELETE", "/auth/all", &first).await.status, 401);
-    assert_eq!(with(&client, "DELETE", "/auth/all", &second).await.status, 204);
-    assert_eq!((look(&client, &second).await, look(&client, &third).await), (401, 401));
+    assert_eq!(
+        (look(&client, &first).await, look(&client, &second).await),
+        (401, 200)
+    );
+    assert_eq!(
+        with(&client, "DELETE", "/auth", &first).await.status,
+        401,
+        "a revoked one revokes nothing"
+    );
+    assert_eq!(
+        with(&client, "DELETE", "/auth/all", &first).await.status,
+        401
+    );
+    assert_eq!(
+        with(&client, "DELETE", "/auth/all", &second).await.status,
+        204
+    );
+    assert_eq!(
+        (look(&client, &second).await, look(&client, &third).await),
+        (401, 401)
+    );
     assert_eq!(look(&client, &other).await, 200);
 }
 
@@ -96,7 +171,10 @@ async fn a_log_out_ends_one_token_or_all() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_is_not_good_is_401_and_the_answer_does_not_say_why() {
     let (project, elsewhere) = (project(&[]), foreign());
-    let (server, other) = (TestServer::start(&project).await, TestServer::start(&elsewhere).await);
+    let (server, other) = (
+        TestServer::start(&project).await,
+        TestServer::start(&elsewhere).await,
+    );
     let client = server.client();
     let foreign = sign_up(&other.client(), "ada@x.org").await;
     let expired = sign_up(&client, "ada@x.org").await;
@@ -108,18 +186,37 @@ async fn a_token_that_is_not_good_is_401_and_the_answer_does_not_say_why() {
     let (payload, signature) = rest.split_once('.').unwrap();
     let long = "a".repeat(10_000);
     let bad = [
-        &foreign, &expired, &format!("{head}.{payload}A.{signature}"), &format!("eyJhbGciOiJub25lIn0.{payload}."),
-        &format!("Basic {fresh}"), &format!("Bearer {fresh} {fresh}"), "Bearer", "Bearer null", &long,
+        &foreign,
+        &expired,
+        &format!("{head}.{payload}A.{signature}"),
+        &format!("eyJhbGciOiJub25lIn0.{payload}."),
+        &format!("Basic {fresh}"),
+        &format!("Bearer {fresh} {fresh}"),
+        "Bearer",
+        "Bearer null",
+        &long,
     ];
     for token in bad {
-        for (method, path) in [("POST", "/auth/refresh"), ("DELETE", "/auth"), ("DELETE", "/auth/all")] {
+        for (method, path) in [
+            ("POST", "/auth/refresh"),
+            ("DELETE", "/auth"),
+            ("DELETE", "/auth/all"),
+        ] {
             let reply = with(&client, method, path, token).await;
-            assert_eq!((reply.status, reply.text()), (401, r#"{"error":"Invalid or expired token"}"#), "{path} {token}");
+            assert_eq!(
+                (reply.status, reply.text()),
+                (401, r#"{"error":"Invalid or expired token"}"#),
+                "{path} {token}"
+            );
             assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
         }
         assert_eq!(look(&client, token).await, 401, "{token}");
     }
-    assert_eq!(client.send("POST", "/auth/refresh", None).await.status, 401, "none");
+    assert_eq!(
+        client.send("POST", "/auth/refresh", None).await.status,
+        401,
+        "none"
+    );
     assert_eq!(look(&client, &fresh).await, 200, "nothing was revoked");
 }
 
