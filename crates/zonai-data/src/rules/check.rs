@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::types::Value as Bound;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned, UnaryOperator,
-    Value as SqlValue,
+    CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned,
+    UnaryOperator, Value as SqlValue,
 };
 
 use level::{Level, operand};
@@ -181,36 +181,19 @@ impl Checker<'_> {
                 pattern,
                 escape_char,
             } => self.like(*negated, text, pattern, escape_char.as_deref()),
+            _ => self.phrase(expr),
+        }
+    }
+
+    /// Forms of several words, and functions.
+    fn phrase(&mut self, expr: &Expr) -> Result<Node, ExprFault> {
+        match expr {
             Expr::Case {
                 operand,
                 conditions,
                 else_result,
                 ..
-            } => {
-                let simple = operand.is_some();
-                let operand = operand
-                    .as_deref()
-                    .map(|part| self.node(part).map(Box::new))
-                    .transpose()?;
-                let arms = conditions.iter().map(|arm| {
-                    let when = if simple {
-                        self.node(&arm.condition)
-                    } else {
-                        self.condition(&arm.condition)
-                    };
-                    Ok((when?, self.node(&arm.result)?))
-                });
-                let arms = arms.collect::<Result<_, ExprFault>>()?;
-                let other = else_result
-                    .as_deref()
-                    .map(|part| self.node(part).map(Box::new))
-                    .transpose()?;
-                Ok(Node::Case {
-                    operand,
-                    arms,
-                    other,
-                })
-            }
+            } => self.case(operand.as_deref(), conditions, else_result.as_deref()),
             Expr::Exists { subquery, negated } => Ok(Node::Exists(
                 *negated,
                 Box::new(self.select(subquery, false)?),
@@ -246,6 +229,35 @@ impl Checker<'_> {
             )),
             _ => Err(refused(expr, format!("`{expr}` cannot be used here"))),
         }
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&Expr>,
+        conditions: &[CaseWhen],
+        other: Option<&Expr>,
+    ) -> Result<Node, ExprFault> {
+        let simple = operand.is_some();
+        let operand = operand
+            .map(|part| self.node(part).map(Box::new))
+            .transpose()?;
+        let arms = conditions.iter().map(|arm| {
+            let when = if simple {
+                self.node(&arm.condition)
+            } else {
+                self.condition(&arm.condition)
+            };
+            Ok((when?, self.node(&arm.result)?))
+        });
+        let arms = arms.collect::<Result<_, ExprFault>>()?;
+        let other = other
+            .map(|part| self.node(part).map(Box::new))
+            .transpose()?;
+        Ok(Node::Case {
+            operand,
+            arms,
+            other,
+        })
     }
 
     fn part(&mut self, expr: &Expr) -> Result<(), ExprFault> {
