@@ -30,7 +30,7 @@ pub async fn limits(
     Ok(crate::admin::limits(&limits.limiter).await)
 }
 
-/// What would happen to a request, by the stored counters: as [`explain`](super::explain) of a running server answers.
+/// What would happen to a request, by the stored counters: as [`Running::explain`](crate::Running::explain) of a running server answers.
 /// No server may run on the data folder meanwhile.
 ///
 /// # Errors
