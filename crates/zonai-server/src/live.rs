@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use zonai_data::{Change, DataError};
+use zonai_data::{Change, ChangeReceiver, DataError};
 
 use group::{Group, Latest};
 pub(crate) use places::{Place, Places};
@@ -113,8 +113,13 @@ impl Live {
 }
 
 /// Hands every change to the groups that it touches, until the server stops.
-pub(crate) async fn dispatch(state: Arc<State>, stop: CancellationToken) {
-    let mut changes = state.data.engine().changes().subscribe();
+///
+/// `changes` was subscribed to before anything was served, so that no change is missed.
+pub(crate) async fn dispatch(
+    state: Arc<State>,
+    mut changes: ChangeReceiver,
+    stop: CancellationToken,
+) {
     loop {
         let change = tokio::select! {
             change = changes.next() => change,

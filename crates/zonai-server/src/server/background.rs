@@ -22,11 +22,16 @@ pub(crate) struct Background {
 
 impl Background {
     pub(crate) fn start(state: &Arc<State>, stop: &CancellationToken) -> Self {
+        let changes = state.data.engine().changes().subscribe();
         let tasks = vec![
             tokio::spawn(until(stop.clone(), every_second(Arc::clone(state)))),
             tokio::spawn(until(stop.clone(), reclaim(Arc::clone(state)))),
             tokio::spawn(crate::jobs::run_schedule(Arc::clone(state), stop.clone())),
-            tokio::spawn(crate::live::dispatch(Arc::clone(state), stop.clone())),
+            tokio::spawn(crate::live::dispatch(
+                Arc::clone(state),
+                changes,
+                stop.clone(),
+            )),
         ];
         let watched = Arc::clone(state);
         let seen = state.policies.fingerprint();
@@ -66,12 +71,22 @@ async fn until(stop: CancellationToken, work: impl Future<Output = ()>) {
 
 async fn every_second(state: Arc<State>) {
     let mut seconds: u64 = 0;
+    let mut said_crowded = false;
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         state.watch.pass(state.clock.now());
         seconds += 1;
         if seconds.is_multiple_of(10) {
             state.telemetry.top.fade();
+        }
+        // Once: the metric `zonai_crowded` says how often.
+        if !said_crowded && state.gate.counters.crowded() > 0 {
+            said_crowded = true;
+            tracing::warn!(
+                counters = state.gate.counters.len(),
+                "all places for counters are taken: new clients share the counters of their networks, and some may \
+                 be refused wrongly; raise `rateLimit.maxCounters`, or look for a flood with `zonai limits top`"
+            );
         }
     }
 }
