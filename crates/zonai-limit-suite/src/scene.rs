@@ -86,7 +86,7 @@ impl<'h, H: Home> Scene<'h, H> {
     pub(crate) fn set_policy(&mut self, policy: Option<RateLimitPolicy>) {
         self.policy = policy;
         self.limiter
-            .replace(registrations(policy), Vec::new())
+            .replace(self.clock.now(), registrations(policy), Vec::new())
             .expect("a valid configuration");
         self.store().policies_changed();
     }

@@ -97,12 +97,14 @@ impl Limiter {
     }
 
     /// Puts another configuration in force. Counts are kept: the reset of an open window is its start plus the window
-    /// now in force. From "no limit" to a limit counting starts anew.
+    /// now in force. A window that has closed by `now` stays closed, however long the new one is. From "no limit" to a
+    /// limit counting starts anew.
     ///
     /// # Errors
     /// All faults at once; then nothing has changed.
     pub fn replace(
         &self,
+        now: Moment,
         registrations: Vec<Registration>,
         shared: Vec<(Operation, Limit)>,
     ) -> Result<Changes, Vec<RegistryFault>> {
@@ -115,6 +117,7 @@ impl Limiter {
             version: self.version() + 1,
         };
         let (config, next) = compile(&input)?;
+        self.counters.drop_closed(now);
         self.config.store(Arc::new(config));
         let changes = self.follow(&book, &next);
         *book = next;

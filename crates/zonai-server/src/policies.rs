@@ -132,17 +132,19 @@ impl Policies {
             Ok(read) if read.fingerprint == status.fingerprint && status.faults.is_empty() => {
                 return Reload::Unchanged;
             }
-            Ok(read) => match limiter.replace(read.registrations, self.shared.clone()) {
-                Ok(changes) => {
-                    status.fingerprint = read.fingerprint;
-                    store.policies_changed(&changes);
-                    Vec::new()
+            Ok(read) => {
+                match limiter.replace(self.clock.now(), read.registrations, self.shared.clone()) {
+                    Ok(changes) => {
+                        status.fingerprint = read.fingerprint;
+                        store.policies_changed(&changes);
+                        Vec::new()
+                    }
+                    Err(faults) => faults
+                        .iter()
+                        .map(|fault| diagnose(fault, &self.project))
+                        .collect(),
                 }
-                Err(faults) => faults
-                    .iter()
-                    .map(|fault| diagnose(fault, &self.project))
-                    .collect(),
-            },
+            }
             Err(faults) => faults,
         };
         if faults.is_empty() {

@@ -126,7 +126,11 @@ fn a_change_of_windows_is_followed_on_the_file_before_anybody_counts_again() {
     until_written(&server.store);
     let changes = server
         .limiter
-        .replace(limits(&[(1, 5), (100, 60)]), Vec::new())
+        .replace(
+            zonai_limit::Moment::from_millis(0),
+            limits(&[(1, 5), (100, 60)]),
+            Vec::new(),
+        )
         .unwrap();
     assert_eq!(changes.renamed.len(), 1);
     server.store.policies_changed(&changes);
@@ -147,7 +151,10 @@ fn what_is_not_limited_any_more_goes_and_counting_starts_anew_when_it_is_again()
     let server = start(&world, &[(1, 1)]);
     assert!(server.ask(&world, client(1), Operation::Create).is_some());
     until_written(&server.store);
-    let changes = server.limiter.replace(limits(&[]), Vec::new()).unwrap();
+    let changes = server
+        .limiter
+        .replace(zonai_limit::Moment::from_millis(0), limits(&[]), Vec::new())
+        .unwrap();
     assert_eq!(changes.retired.len(), 1);
     server.store.policies_changed(&changes);
     until("the row goes", || world.rows().is_empty());

@@ -155,6 +155,16 @@ impl Counters {
         removed + self.accounts.reclaim(budget / 8, now, &self.windows)
     }
 
+    /// Removes every counter whose window has closed, so that a longer window does not open it again. Looks at all of
+    /// them, a shard at a time: for changes of policies, not for requests.
+    pub fn drop_closed(&self, now: Moment) {
+        with_clients!(self, table => table.drop_closed(now, &self.windows));
+        self.accounts.drop_closed(now, &self.windows);
+        self.everyone
+            .lock()
+            .retain(|&slot, total| now.since(total.state.window_start) < self.windows.get(slot));
+    }
+
     /// Changes one counter that exists; `change` says whether it is dirty then.
     fn change(&self, key: CounterKey, change: impl FnOnce(&mut CounterState, bool) -> bool) {
         if key.account != 0 {

@@ -152,6 +152,18 @@ impl<K: Key> Table<K> {
         removed
     }
 
+    /// Removes every counter whose window has closed.
+    pub(crate) fn drop_closed(&self, now: Moment, windows: &Windows) {
+        for shard in &self.shards {
+            let mut locked = shard.locked(shard.segments.lock());
+            for at in 0..locked.segments.count() {
+                let segment = locked.segments.at(at);
+                let reclaimed = segment.reclaim(usize::MAX, now, windows, self.rehash());
+                self.forget(&mut locked, reclaimed);
+            }
+        }
+    }
+
     fn reclaim_here(
         &self,
         locked: &mut Locked<'_, K>,

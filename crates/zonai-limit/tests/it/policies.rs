@@ -189,7 +189,9 @@ fn s3_8_while_a_policy_is_asked_others_are_decided() {
         ),
         1
     );
-    limiter.replace(Vec::new(), Vec::new()).unwrap();
+    limiter
+        .replace(zonai_limit::Moment::from_millis(0), Vec::new(), Vec::new())
+        .unwrap();
     assert!(matches!(run(waiting), Verdict::Admitted(_)));
 }
 

@@ -99,6 +99,7 @@ fn s3_6_a_change_can_bring_it_and_take_it_away_and_counts_are_kept() {
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 60), 60);
     limiter
         .replace(
+            zonai_limit::Moment::from_millis(0),
             vec![
                 of_table(stated("items", &[])),
                 of_table(stated("items", &[])),
@@ -111,7 +112,11 @@ fn s3_6_a_change_can_bring_it_and_take_it_away_and_counts_are_kept() {
         "Table rate limits already registered for items"
     );
     limiter
-        .replace(vec![of_table(stated("items", &[]))], Vec::new())
+        .replace(
+            zonai_limit::Moment::from_millis(0),
+            vec![of_table(stated("items", &[]))],
+            Vec::new(),
+        )
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 100), 40);
 }
@@ -179,7 +184,11 @@ fn a_change_with_a_fault_changes_nothing() {
     let version = limiter.version();
     assert!(
         limiter
-            .replace(vec![of_table(stated("nothing", &[]))], Vec::new())
+            .replace(
+                zonai_limit::Moment::from_millis(0),
+                vec![of_table(stated("nothing", &[]))],
+                Vec::new()
+            )
             .is_err()
     );
     assert_eq!(limiter.version(), version);

@@ -14,11 +14,11 @@ fn s8_2_counts_are_kept_lowered_binds_raised_admits() {
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 6), 6);
     limiter
-        .replace(with(&[policy(5, 60_000)]), Vec::new())
+        .replace(START, with(&[policy(5, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 6), 0);
     limiter
-        .replace(with(&[policy(8, 60_000)]), Vec::new())
+        .replace(START, with(&[policy(8, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 6), 2);
 }
@@ -29,7 +29,7 @@ fn s8_2_the_reset_is_the_start_plus_the_window_now_in_force() {
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
     let changes = limiter
-        .replace(with(&[policy(3, 90_000)]), Vec::new())
+        .replace(START, with(&[policy(3, 90_000)]), Vec::new())
         .unwrap();
     assert_eq!(
         refusal(run(limiter.check(START.plus(70_000), v4(1), &ask))).reset,
@@ -41,7 +41,7 @@ fn s8_2_the_reset_is_the_start_plus_the_window_now_in_force() {
     assert_eq!((from.window_ms, to.window_ms), (60_000, 90_000));
     assert_eq!(limiter.slot_name(*slot).unwrap(), *to);
     limiter
-        .replace(with(&[policy(3, 10_000)]), Vec::new())
+        .replace(START, with(&[policy(3, 10_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START.plus(10_000), v4(1), &ask, 1), 1);
 }
@@ -51,13 +51,13 @@ fn s8_2_from_none_to_a_limit_counting_starts_then() {
     let limiter = limiter(with(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
-    let changes = limiter.replace(with(&[]), Vec::new()).unwrap();
+    let changes = limiter.replace(START, with(&[]), Vec::new()).unwrap();
     assert_eq!(changes.retired.len(), 1);
     assert!(limiter.counters().is_empty(), "its counters are gone");
     assert_eq!(limiter.slot_name(changes.retired[0].0), None);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 5);
     limiter
-        .replace(with(&[policy(3, 60_000)]), Vec::new())
+        .replace(START, with(&[policy(3, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
 }
@@ -69,7 +69,11 @@ fn s8_2_windows_of_equal_length_keep_their_counts_among_several() {
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 5);
     assert_eq!(admitted(&limiter, START.plus(1_000), v4(1), &ask, 2), 2);
     limiter
-        .replace(with(&[policy(9, 60_000), policy(5, 1_000)]), Vec::new())
+        .replace(
+            START,
+            with(&[policy(9, 60_000), policy(5, 1_000)]),
+            Vec::new(),
+        )
         .unwrap();
     let counts: Vec<u32> = run(limiter.peek(START.plus(1_000), v4(1), &ask))
         .iter()
@@ -88,7 +92,7 @@ fn an_unrelated_change_touches_nothing() {
         "notes",
         &[(Operation::Get, &[policy(1, 1_000)])],
     )));
-    let changes = limiter.replace(both, Vec::new()).unwrap();
+    let changes = limiter.replace(START, both, Vec::new()).unwrap();
     assert!(changes.retired.is_empty());
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 1);
 }
@@ -127,4 +131,16 @@ fn every_slot_is_found_by_its_name() {
         &*limiter.slot_name(fill).unwrap().stored_table(),
         "items:fill"
     );
+}
+
+#[test]
+fn s8_2_a_closed_window_is_not_opened_again_by_a_longer_one() {
+    let limiter = limiter(with(&[policy(3, 10_000)]));
+    let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
+    assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
+    let later = START.plus(20_000);
+    limiter
+        .replace(later, with(&[policy(3, 60_000)]), Vec::new())
+        .unwrap();
+    assert_eq!(admitted(&limiter, later, v4(1), &ask, 5), 3);
 }

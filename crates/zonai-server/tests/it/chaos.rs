@@ -76,9 +76,16 @@ impl Model {
         Expected::Admitted
     }
 
-    /// From no limit to a limit counting starts anew.
+    /// A window that has closed stays closed; from no limit to a limit counting starts anew.
     fn set(&mut self, table: &'static str, operation: &'static str, policy: Option<(u32, u64)>) {
-        self.policies.insert((table, operation), policy);
+        let before = self.policies.insert((table, operation), policy);
+        let old = before
+            .unwrap_or(Some((100, 60_000)))
+            .map_or(0, |(_, window)| window);
+        let now = self.now;
+        self.counters.retain(|(_, of, what), (start, _)| {
+            (*of, *what) != (table, operation) || now < *start + old
+        });
         if policy.is_none() {
             self.counters
                 .retain(|(_, of, what), _| (*of, *what) != (table, operation));
