@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection;
-use crate::connection::activity::{Watch, Watched};
+use crate::connection::activity::Watched;
 use crate::connection::socket::Stream;
 use crate::settings::Listen;
 use crate::state::State;
@@ -204,7 +204,7 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
         };
         match accepted {
             Ok((stream, peer)) => {
-                let Some(watched) = place(&state.watch).await else {
+                let Some(watched) = place(&state).await else {
                     state.telemetry.connections_refused.inc();
                     continue;
                 };
@@ -230,14 +230,14 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
 }
 
 /// A place for a connection; where all are taken, one that is held without a request is vacated.
-async fn place(watch: &Arc<Watch>) -> Option<Watched> {
-    if let Some(watched) = watch.enter() {
+async fn place(state: &State) -> Option<Watched> {
+    if let Some(watched) = state.watch.enter(state.clock.now()) {
         return Some(watched);
     }
     let vacated = async {
         loop {
             tokio::time::sleep(Duration::from_millis(2)).await;
-            if let Some(watched) = watch.enter() {
+            if let Some(watched) = state.watch.enter(state.clock.now()) {
                 return watched;
             }
         }

@@ -156,7 +156,8 @@ impl Watch {
 
     /// Enters a connection, or `None` where all places are taken. One that holds a place without a request is
     /// then ended, so that the next call may find room.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Watched> {
+    pub(crate) fn enter(self: &Arc<Self>, now: Moment) -> Option<Watched> {
+        self.now_ms.fetch_max(now.as_millis(), Ordering::Relaxed);
         let mut open = self.open.lock();
         if open.connections.len() >= self.bounds.connections {
             let longest = open
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn half_a_head_ends_after_ten_seconds_and_a_request_in_flight_never() {
         let watch = Watch::new(Bounds::default(), at(0));
-        let (Some(slow), Some(busy)) = (watch.enter(), watch.enter()) else {
+        let (Some(slow), Some(busy)) = (watch.enter(at(0)), watch.enter(at(0))) else {
             unreachable!("there is room for two")
         };
         let in_flight = busy.activity.request();
@@ -254,15 +255,15 @@ mod tests {
             ..Bounds::default()
         };
         let watch = Watch::new(bounds, at(0));
-        let (Some(idle), Some(busy)) = (watch.enter(), watch.enter()) else {
+        let (Some(idle), Some(busy)) = (watch.enter(at(0)), watch.enter(at(0))) else {
             unreachable!("there is room for two")
         };
         drop(idle.activity.request());
         let _in_flight = busy.activity.request();
-        assert!(watch.enter().is_none());
+        assert!(watch.enter(at(0)).is_none());
         assert!(ended(&idle.activity));
         assert!(!ended(&busy.activity));
         drop(idle);
-        assert!(watch.enter().is_some());
+        assert!(watch.enter(at(0)).is_some());
     }
 }
