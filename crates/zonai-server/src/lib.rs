@@ -17,7 +17,6 @@ mod hooks;
 mod jobs;
 mod listen;
 mod live;
-mod names;
 pub mod offline;
 mod policies;
 mod project;

@@ -2,8 +2,6 @@
 //!
 //! Must never count. Failed sign-ins are not in it: their keys need the accounts open.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use zonai_clock::Clock;
 use zonai_limit::{Client, CounterKey, CounterState, Ipv6Prefix, Moment, Operation, Registration};
@@ -11,7 +9,6 @@ use zonai_limit_sqlite::{CounterRow, FILE_NAME, Filter, SlotNames};
 
 use super::{Explain, ExplainError};
 use crate::gate::Gate;
-use crate::names::Names;
 use crate::project::reading::{self, Limits};
 use crate::project::{operations, schema};
 use crate::settings::Settings;
@@ -52,9 +49,8 @@ pub async fn offline(
             chain(&error)
         ))
     })?;
-    let names = Names(Arc::clone(&limiter));
     for row in &rows {
-        if let Some((key, state)) = counter(&names, row, clock) {
+        if let Some((key, state)) = counter(&limiter, row, clock) {
             counters.restore(key, state);
         }
     }
@@ -83,12 +79,16 @@ fn read(settings: &Settings, code: &[Registration], clock: &Clock) -> Result<Lim
 }
 
 /// A stored counter as it is in memory; `None` for what is counted no more.
-fn counter(names: &Names, row: &CounterRow, clock: &Clock) -> Option<(CounterKey, CounterState)> {
+fn counter(
+    limiter: &zonai_limit::Limiter,
+    row: &CounterRow,
+    clock: &Clock,
+) -> Option<(CounterKey, CounterState)> {
     // Of failed sign-ins, which have the account behind the operation, none is meant.
     let operation = Operation::from_name(&row.operation)?;
     // An IPv6 address without a length is a /128.
     let client = Client::parse(&row.client_ip, Ipv6Prefix::new(128)?)?;
-    let slot = names.slot_of(&row.table, operation, row.window_ms)?;
+    let slot = limiter.slot_of(&row.table, operation, row.window_ms)?;
     let now = clock.now();
     let age = clock.steady_wall_ms(now).saturating_sub(row.window_start);
     let age = u64::try_from(age).unwrap_or(0);

@@ -24,7 +24,6 @@ use crate::gate::Gate;
 use crate::jobs::Jobs;
 use crate::listen::Listener;
 use crate::live::Live;
-use crate::names::Names;
 use crate::policies;
 use crate::project;
 use crate::project::crons::CronFile;
@@ -82,7 +81,7 @@ pub(crate) async fn state(
     let store = SqliteStore::open(
         &settings.paths.data.join(zonai_limit_sqlite::FILE_NAME),
         Arc::clone(&counters),
-        Arc::new(Names(Arc::clone(&limiter))),
+        Arc::<zonai_limit::Limiter>::clone(&limiter),
         clock.clone(),
         zonai_limit_sqlite::Options::default(),
     );
