@@ -2,6 +2,9 @@
 
 import http.client
 import json
+import socket
+import time
+from urllib.parse import quote
 
 
 class Client:
@@ -17,3 +20,37 @@ class Client:
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {read[:500].decode(errors='replace')}")
         return json.loads(read) if read else None
+
+
+def get_raw(port: int, target: str, times: int, within: float):
+    """One GET so many times over one connection, as soon as the port answers. Returns the statuses and how often each came."""
+    request = f"GET {quote(target, safe='/?=')} HTTP/1.1\r\nhost: bench\r\n\r\n".encode()
+    seen = {}
+    with connect(port, within) as connection:
+        for _ in range(times):
+            connection.sendall(request)
+            answer, end, body = b"", b"", b""
+            while not end or len(body) < length(answer):
+                read = connection.recv(1 << 16)
+                if not read:
+                    raise RuntimeError("the server closed the connection")
+                answer += read
+                _, end, body = answer.partition(b"\r\n\r\n")
+            status = answer[9:12].decode()
+            seen[status] = seen.get(status, 0) + 1
+    return seen
+
+
+def length(head: bytes) -> int:
+    return int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
+
+
+def connect(port: int, within: float) -> socket.socket:
+    until = time.monotonic() + within
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=60)
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)

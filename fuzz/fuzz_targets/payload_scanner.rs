@@ -5,7 +5,7 @@ use std::fmt;
 
 use libfuzzer_sys::fuzz_target;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use zonai_http::{Field, Progress, QueryBody, Scanner, Want, decode_body_param, scan_query};
+use zonai_http::{Field, Progress, Scanner, Want, decode_body_param, scan_query};
 
 // The first byte is the size of the pieces.
 fuzz_target!(|data: &[u8]| {
@@ -29,13 +29,14 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     if let Ok(query) = std::str::from_utf8(text) {
-        let QueryBody::Scanned(found) = scan_query(query) else {
+        let in_query = scan_query(query);
+        let Some(found) = in_query.named() else {
             return;
         };
         if let Ok(body) = decode_body_param(query) {
             let direct = scan(&body, body.len().max(1));
-            assert_eq!(found.table(), direct.table());
-            assert_eq!(found.is_broken(), direct.is_broken());
+            assert_eq!(found.table, direct.table());
+            assert_eq!(found.broken, direct.is_broken());
         }
     }
 });

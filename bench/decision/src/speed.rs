@@ -3,7 +3,6 @@
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
-use std::process::ExitCode;
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
@@ -16,6 +15,7 @@ use zonai_limit::{
     Origin, Outcome, Registration, TableLimits, Verdict,
 };
 
+use crate::sketch::Sketch;
 use crate::workload::{NOW, address, charge, order, v4};
 
 const KEYS: usize = 100_000;
@@ -52,6 +52,12 @@ pub fn measure() -> Value {
     let counters = Counters::new(1_000_000);
     fill(&counters);
     let governor = RateLimiter::keyed(quota());
+    let sketch = Sketch::new();
+    let sketched = |order: &[u32]| {
+        for &index in order {
+            black_box(sketch.admits(NOW.as_millis(), address(index).into(), PLENTY, 3_600_000));
+        }
+    };
     let still = RateLimiter::dashmap_with_clock(quota(), FakeRelativeClock::default());
     let half = DECISIONS / 2;
     let (first, second) = order.split_at(half);
@@ -68,16 +74,21 @@ pub fn measure() -> Value {
         }
     };
     let hot_order = vec![0; DECISIONS];
-    let [zonai_hot, governor_hot] =
-        best_of([&mut || ours(&hot_order, PLENTY), &mut || theirs(&hot_order)]);
+    let [zonai_hot, sketch_hot, governor_hot] = best_of([
+        &mut || ours(&hot_order, PLENTY),
+        &mut || sketched(&hot_order),
+        &mut || theirs(&hot_order),
+    ]);
     let [
         zonai_100k,
+        sketch_100k,
         governor_100k,
         governor_still,
         two_threads,
         governor_two,
     ] = best_of([
         &mut || ours(&order, PLENTY),
+        &mut || sketched(&order),
         &mut || theirs(&order),
         &mut || {
             for &index in &order {
@@ -119,10 +130,14 @@ pub fn measure() -> Value {
         "zonai_limiter_check_hot_ns": zonai_check_hot,
         "zonai_limiter_check_100k_ns": zonai_check,
         "zonai_clock_read_ns": clock_ns,
+        "sketch_hot_ns": sketch_hot,
+        "sketch_100k_ns": sketch_100k,
         "governor_hot_ns": governor_hot,
         "governor_100k_ns": governor_100k,
         "governor_two_threads_ns": governor_two,
         "governor_100k_clock_aside_ns": governor_still,
+        "ratio_to_sketch_hot": ratio(zonai_hot, sketch_hot),
+        "ratio_to_sketch_100k": ratio(zonai_100k, sketch_100k),
         "ratio_to_governor_hot": ratio(zonai_hot, governor_hot),
         "ratio_to_governor_100k": ratio(zonai_100k, governor_100k),
         "ratio_to_governor_100k_clock_aside": ratio(zonai_100k, governor_still),
@@ -191,15 +206,4 @@ fn check(limiter: &Limiter, order: &[u32]) -> f64 {
 
 fn quota() -> Quota {
     Quota::per_second(NonZeroU32::MAX)
-}
-
-/// Some decisions and nothing else.
-pub fn once(decisions: usize) -> ExitCode {
-    let counters = Counters::new(1_000);
-    let charges = [charge(PLENTY)];
-    for decision in 0..decisions {
-        let client = v4(address(decision as u32 % 64));
-        black_box(counters.decide(NOW, client, &charges, false));
-    }
-    ExitCode::SUCCESS
 }

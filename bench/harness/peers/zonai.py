@@ -27,14 +27,16 @@ SECRETS = {"JWT_SECRET": "for the bench only 0123456789abcdef", "PASSWORD_SECRET
 class Zonai(Peer):
     """With `limited`, the default policy holds; else every operation is unlimited and `rows` rows are there.
 
+    `elsewhere`: a second table; and the rows lie in groups of 20, by `done`.
     `forwarded`: `X-Forwarded-For` from loopback is believed, so that one machine can play many clients.
     """
 
     environment = SECRETS
 
-    def __init__(self, *, limited: bool, rows=0, forwarded=False, accounts=False):
+    def __init__(self, *, limited: bool, rows=0, forwarded=False, accounts=False, elsewhere=False):
         super().__init__()
         self.limited, self.rows, self.forwarded, self.accounts = limited, rows, forwarded, accounts
+        self.elsewhere = elsewhere
 
     def command(self):
         self.version = version_of(ZONAI, "--version")
@@ -53,18 +55,23 @@ class Zonai(Peer):
             settings += "rateLimit: {shared: {unknown: 100/1h}}\n"
         (self.folder / "zonai.yaml").write_text(settings)
         (source / "schemas" / "001_items.sql").write_text(SCHEMA)
-        (source / "rules" / "items.yaml").write_text("view: true\nlist: true\ncreate: true\n")
+        (source / "rules" / "items.yaml").write_text("view: true\nlist: true\ncreate: true\nupdate: true\n")
+        if self.elsewhere:
+            (source / "schemas" / "003_others.sql").write_text(SCHEMA.replace("items", "others"))
+            (source / "rules" / "others.yaml").write_text("create: true\n")
+            (source / "rate_limit" / "others.yaml").write_text("table: others\nlimits: {create: none}\n")
         if not self.limited:
             (source / "rate_limit" / "items.yaml").write_text(NO_LIMITS)
         return [ZONAI, "serve", "--host", "127.0.0.1", "--port", self.port, self.folder]
 
     def prepare(self):
         client = Client(self.port)
-        self.ids = []
+        self.ids, self.query_of = [], {}
         for start in range(0, self.rows, 500):
-            objects = [{"title": f"Item {number}"} for number in range(start, min(start + 500, self.rows))]
+            objects = [{"title": f"Item {number}", "done": number % 20 if self.elsewhere else 0} for number in range(start, min(start + 500, self.rows))]
             made = client.call("POST", "/db/many", {"table": "items", "objects": objects})
             self.ids += [row["id"] for row in made["data"]]
+            self.query_of |= {row["id"]: row["done"] for row in made["data"]}
 
     def by_id(self, row: str) -> str:
         return path("/db", {"table": "items", "where": {"type": "eq", "column": "id", "value": row}})

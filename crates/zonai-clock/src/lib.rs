@@ -73,11 +73,13 @@ impl Clock {
     /// that one window shows one reset.
     #[must_use]
     pub fn steady_wall_ms(&self, at: Moment) -> i64 {
-        let steady = match &self.0 {
-            Inner::System(system) => &system.steady,
-            Inner::Manual(manual) => &manual.steady,
-        };
-        steady.wall_ms(at, self.now(), self.wall_ms())
+        match &self.0 {
+            Inner::System(system) => {
+                let wall_ms = system::coarse_wall_ms();
+                system.steady.wall_ms(at, system::since_boot(), wall_ms)
+            }
+            Inner::Manual(manual) => manual.steady.wall_ms(at, manual.now(), manual.wall_ms()),
+        }
     }
 
     /// What identifies this boot of the machine. Moments of one boot can be compared, those of two cannot.

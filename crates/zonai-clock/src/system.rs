@@ -46,6 +46,20 @@ pub(crate) fn wall_ms() -> i64 {
     }
 }
 
+/// The wall clock as the kernel last wrote it down, some milliseconds late at most: enough to see a step of a second,
+/// for a fifth of the price.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn coarse_wall_ms() -> i64 {
+    let time = clock_gettime(ClockId::RealtimeCoarse);
+    let millis = time.tv_nsec / 1_000_000;
+    time.tv_sec.saturating_mul(1_000).saturating_add(millis)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn coarse_wall_ms() -> i64 {
+    wall_ms()
+}
+
 /// The kernel's name for this boot. Elsewhere the second of the boot, which differs between boots, is the name.
 fn boot_id() -> String {
     match std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {

@@ -17,7 +17,7 @@ pub use client::{
 };
 pub use guard::{GuardFuture, RateLimitLayer, RateLimited, Target};
 pub use payload::{
-    Field, Progress, QueryBody, QueryError, Scanner, Want, decode_body_param, scan_query,
+    Field, Named, Progress, QueryBody, QueryError, Scanner, Want, decode_body_param, scan_query,
 };
 pub use proxy_protocol::Parsed;
 pub use refusal::{

@@ -50,6 +50,17 @@ pub enum Field<'a> {
     TooLong,
 }
 
+/// What a payload names, as far as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// The first top-level `table`.
+    pub table: Field<'a>,
+    /// The first top-level `type`; missing where it was not wanted.
+    pub kind: Field<'a>,
+    /// The payload is no JSON object as far as it was read.
+    pub broken: bool,
+}
+
 /// Scans a JSON object that comes in pieces.
 ///
 /// ```
@@ -146,6 +157,16 @@ impl Scanner {
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn named(&self) -> Named<'_> {
+        Named {
+            table: self.table(),
+            kind: self.kind(),
+            broken: self.is_broken(),
+        }
     }
 
     fn break_off(&mut self) {

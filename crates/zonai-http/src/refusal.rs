@@ -67,8 +67,8 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
     headers
 });
 
-/// The places in [`HEADERS`] that differ from refusal to refusal.
-const NUMBERS: [usize; 3] = [0, 1, 3];
+/// The places in [`HEADERS`] that differ from refusal to refusal: bits 0, 1 and 3.
+const NUMBERS: u32 = 0b1011;
 
 /// The 429. Seconds are rounded up, and `retry-after` is at least 1, so that a client that waits for either is admitted.
 ///
@@ -122,12 +122,13 @@ pub fn too_many_requests(refused: &RefusedRequest<'_>) -> Response<Bytes> {
         body_end..limit_end,
         limit_end..text.len(),
     ];
-    let places = headers
-        .values_mut()
-        .enumerate()
-        .filter(|(place, _)| NUMBERS.contains(place));
-    for ((_, value), range) in places.zip(numbers) {
-        *value = digits(text.slice(range));
+    let mut numbers = numbers.into_iter();
+    for (place, value) in headers.values_mut().enumerate() {
+        if NUMBERS & 1 << place != 0
+            && let Some(range) = numbers.next()
+        {
+            *value = digits(text.slice(range));
+        }
     }
 
     let mut response = Response::new(text.slice(..body_end));

@@ -5,9 +5,11 @@
 pub(crate) mod activity;
 pub(crate) mod socket;
 
+use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -15,13 +17,12 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_http::{Parsed, proxy_protocol};
 
 use crate::state::State;
 use crate::way;
-use activity::Watched;
+use activity::{Activity, Told, Watched};
 use socket::{Socket, Stream};
 
 /// How HTTP/2 says hello (RFC 9113, section 3.4).
@@ -35,21 +36,24 @@ pub(crate) async fn serve(
     stream: Stream,
     peer: Option<SocketAddr>,
     watched: Watched,
-    stop: CancellationToken,
 ) {
     let activity = Arc::clone(&watched.activity);
     let mut socket = Socket::new(stream, Arc::clone(&activity));
-    let begun = tokio::select! {
-        begun = begin(&state, &mut socket, peer) => begun,
-        () = activity.ended() => None,
-        () = stop.cancelled() => None,
+    let begun = {
+        let mut begin = pin!(begin(&state, &mut socket, peer));
+        poll_fn(|cx| match activity.told(cx) {
+            Told::Nothing => begin.as_mut().poll(cx),
+            // Nothing was asked yet.
+            Told::Finish | Told::End => Poll::Ready(None),
+        })
+        .await
     };
     let Some(begun) = begun else { return };
     if begun.http2 {
         activity.set_multiplexed();
-        serve_http2(state, socket, begun.peer, &watched, stop).await;
+        serve_http2(state, socket, begun.peer, &watched).await;
     } else {
-        serve_http1(state, socket, begun.peer, &watched, stop).await;
+        serve_http1(state, socket, begun.peer, &watched).await;
     }
 }
 
@@ -96,54 +100,26 @@ async fn begin(state: &State, socket: &mut Socket, peer: Option<SocketAddr>) -> 
     })
 }
 
-async fn serve_http1(
-    state: Arc<State>,
-    socket: Socket,
-    peer: Option<IpAddr>,
-    watched: &Watched,
-    stop: CancellationToken,
-) {
+async fn serve_http1(state: Arc<State>, socket: Socket, peer: Option<IpAddr>, watched: &Watched) {
     let activity = &watched.activity;
-    let service = service_fn(|request| {
-        let in_flight = activity.request();
-        way::answer(&state, peer, request, in_flight)
-    });
+    let service = service_fn(|request| way::answer(&state, peer, request, activity.request()));
     // Without `pipeline_flush`: it holds an answer back while bytes of a next request are there, and a connection that
     // closes meanwhile (a head that cannot be read, `connection: close` with a stray line after it) would lose it.
+    // Head and body are copied into one buffer: for answers of some kilobytes that is cheaper than a vectored write.
     let connection = http1::Builder::new()
         .max_buf_size(MAX_HEAD)
+        .writev(false)
         .serve_connection(TokioIo::new(socket), service);
-    let mut connection = pin!(connection);
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = activity.ended() => {}
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::select! {
-                _ = connection => {}
-                () = activity.ended() => {}
-            }
-        }
-    }
+    until_told(activity, pin!(connection), |connection| {
+        connection.graceful_shutdown()
+    })
+    .await;
 }
 
-async fn serve_http2(
-    state: Arc<State>,
-    socket: Socket,
-    peer: Option<IpAddr>,
-    watched: &Watched,
-    stop: CancellationToken,
-) {
+async fn serve_http2(state: Arc<State>, socket: Socket, peer: Option<IpAddr>, watched: &Watched) {
     let activity = Arc::clone(&watched.activity);
     let tasks = Tracked(state.tasks.clone());
-    let service = {
-        let activity = Arc::clone(&activity);
-        service_fn(move |request| {
-            let in_flight = activity.request();
-            let state = Arc::clone(&state);
-            async move { way::answer(&state, peer, request, in_flight).await }
-        })
-    };
+    let service = service_fn(move |request| way::answer(&state, peer, request, activity.request()));
     let connection = http2::Builder::new(tasks)
         .timer(TokioTimer::new())
         .max_concurrent_streams(128)
@@ -152,18 +128,31 @@ async fn serve_http2(
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(10))
         .serve_connection(TokioIo::new(socket), service);
-    let mut connection = pin!(connection);
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = activity.ended() => {}
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::select! {
-                _ = connection => {}
-                () = activity.ended() => {}
+    until_told(&watched.activity, pin!(connection), |connection| {
+        connection.graceful_shutdown()
+    })
+    .await;
+}
+
+/// Drives a connection until it is over or told to end. Told to finish, it is asked to by `finish`.
+async fn until_told<C: Future>(
+    activity: &Activity,
+    mut connection: Pin<&mut C>,
+    finish: impl Fn(Pin<&mut C>),
+) {
+    let mut finishing = false;
+    poll_fn(|cx| {
+        match activity.told(cx) {
+            Told::End => return Poll::Ready(()),
+            Told::Finish if !finishing => {
+                finishing = true;
+                finish(connection.as_mut());
             }
+            Told::Finish | Told::Nothing => {}
         }
-    }
+        connection.as_mut().poll(cx).map(drop)
+    })
+    .await;
 }
 
 /// Where HTTP/2 puts its requests: among the tasks that a stop waits for.

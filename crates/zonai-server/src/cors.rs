@@ -73,8 +73,8 @@ pub(crate) fn preflight(request: &HeaderMap, allowed: Option<&HeaderValue>) -> A
     answer
 }
 
-/// Lets the page that asked read the answer. Answers to no page stay as they are.
-pub(crate) fn allow<B>(answer: &mut Response<B>, allowed: Option<HeaderValue>, asked: bool) {
+/// Lets the page that asked read the answer, where its origin is allowed.
+pub(crate) fn allow<B>(answer: &mut Response<B>, allowed: Option<HeaderValue>) {
     if let Some(origin) = allowed {
         zonai_http::allow_origin(answer.headers_mut(), origin);
         if answer.status() != StatusCode::TOO_MANY_REQUESTS {
@@ -86,7 +86,7 @@ pub(crate) fn allow<B>(answer: &mut Response<B>, allowed: Option<HeaderValue>, a
                 ),
             );
         }
-    } else if asked {
+    } else {
         answer
             .headers_mut()
             .insert(header::VARY, HeaderValue::from_static("Origin"));

@@ -10,8 +10,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 use zonai_clock::Clock;
-use zonai_http::{Found, QueryBody, Scanner, Want, scan_query, trace_client};
-use zonai_limit::{Ask, Explained, Mode, Moment};
+use zonai_http::{Found, Scanner, Want, scan_query, trace_client};
+use zonai_limit::{Explained, Mode, Moment};
 
 pub(crate) use beyond::Beyond;
 pub use offline::{OfflineError, limits, offline};
@@ -177,13 +177,12 @@ fn target_of(gate: &Gate, route: &route::Route<'_>, request: &Explain, query: &s
     match target::source(route) {
         Source::Nothing | Source::BodyLater => Target::of(gate, route, None),
         Source::Query => match (&request.body, scan_query(query)) {
-            (Some(body), _) => Target::of(gate, route, Some(&scanned(body, Want::Table))),
-            (None, QueryBody::Scanned(scanner)) => Target::of(gate, route, Some(&scanner)),
-            (None, QueryBody::Missing) => Target::of(gate, route, None),
+            (Some(body), _) => Target::of(gate, route, Some(scanned(body, Want::Table).named())),
+            (None, in_query) => Target::of(gate, route, in_query.named()),
         },
         Source::Body(want) => {
             let scanner = scanned(request.body.as_deref().unwrap_or_default(), want);
-            Target::of(gate, route, Some(&scanner))
+            Target::of(gate, route, Some(scanner.named()))
         }
     }
 }
@@ -197,12 +196,7 @@ async fn outcome(
     more: Vec<Explained>,
 ) -> Value {
     let now = clock.now();
-    let ask = Ask {
-        bucket: target.bucket,
-        operations: &target.operations,
-        custom: target.custom,
-        exempt: gate.is_exempt(found),
-    };
+    let ask = target.ask(gate.is_exempt(found));
     let mut counters = gate.limiter.peek(now, found.client, &ask).await;
     // The one that the refusal would name: the latest reset, at a tie the narrower operation.
     let own = counters

@@ -208,8 +208,7 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
                     state.telemetry.connections_refused.inc();
                     continue;
                 };
-                let serve =
-                    connection::serve(Arc::clone(&state), stream, peer, watched, stop.clone());
+                let serve = connection::serve(Arc::clone(&state), stream, peer, watched);
                 state.tasks.spawn(serve);
             }
             // The client went away before it was accepted.

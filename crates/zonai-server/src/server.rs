@@ -147,6 +147,7 @@ impl Running {
     /// nothing was cut off.
     pub async fn stop(self) -> bool {
         self.stop.cancel();
+        self.state.watch.stop();
         for task in self.accepting {
             let _ = task.await;
         }

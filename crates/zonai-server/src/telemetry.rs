@@ -93,12 +93,13 @@ impl Telemetry {
     }
 
     pub(crate) fn refused(&self, client: Client, refusal: &Refusal) {
-        let labels = RefusedLabels {
-            collection: Arc::clone(&refusal.collection),
-            operation: refusal.operation.name(),
-        };
-        self.refused.get_or_create(&labels).inc();
-        self.top.note(client, refusal);
+        self.top.note(client, refusal, || {
+            let labels = RefusedLabels {
+                collection: Arc::clone(&refusal.collection),
+                operation: refusal.operation.name(),
+            };
+            self.refused.get_or_create(&labels).clone()
+        });
     }
 
     /// The text of `/metrics`, with `gauges` (name, help, value) that are read now.

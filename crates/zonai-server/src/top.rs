@@ -4,8 +4,10 @@
 //! data streams", 2005): with all places taken, a newcomer takes the place of the least, and inherits its number as
 //! its possible error. Must never cost a refusal more than a try at a lock.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
+use prometheus_client::metrics::counter::Counter;
 use zonai_limit::{Client, Operation, Refusal};
 
 /// How many are told apart.
@@ -26,12 +28,16 @@ pub(crate) struct Place {
     /// Refusals seen, at most `error` too many.
     pub(crate) refused: u64,
     pub(crate) error: u64,
+    /// The metric of the place's bucket and operation: found once, not with each refusal.
+    metric: Counter,
 }
 
 impl Top {
-    /// Notes a refusal. Where another thread notes one at this moment it is left out: the sketch is a sample.
-    pub(crate) fn note(&self, client: Client, refusal: &Refusal) {
+    /// Notes a refusal, and counts it in its metric, which `metric` finds. Where another thread notes one at this moment
+    /// it is left out of the sketch, which is a sample, but not of the metric.
+    pub(crate) fn note(&self, client: Client, refusal: &Refusal, metric: impl Fn() -> Counter) {
         let Some(mut places) = self.places.try_lock() else {
+            metric().inc();
             return;
         };
         let mut least = 0;
@@ -42,6 +48,7 @@ impl Top {
                 && place.collection == refusal.collection
             {
                 place.refused += 1;
+                place.metric.inc();
                 return;
             }
             if place.refused < fewest {
@@ -55,7 +62,9 @@ impl Top {
             operation: refusal.operation,
             refused: error + 1,
             error,
+            metric: metric(),
         };
+        place.metric.inc();
         if places.len() < PLACES {
             places.push(place);
         } else if let Some(slot) = places.get_mut(least) {

@@ -3,64 +3,55 @@
 //! The order is fixed. A stop takes what the stop before made: the handlers take an `Admitted`, which only the
 //! limiter makes, so that no route can forget it. Must never do a route's work itself.
 
+mod arrived;
 mod leftover;
 pub(crate) mod target;
 
-use std::convert::Infallible;
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{HeaderValue, Request, Response, request::Parts};
 use hyper::body::Incoming;
-use zonai_http::{
-    DraftLimit, Found, QueryBody, RefusedRequest, Scanner, Want, scan_query, too_many_requests,
-};
-use zonai_limit::{Admitted, Ask, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
+use zonai_http::{DraftLimit, Found, RefusedRequest, Scanner, Want, scan_query, too_many_requests};
+use zonai_limit::{Admitted, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
 
 use crate::body::{Cut, Reader};
 use crate::connection::activity::InFlight;
-use crate::cors;
 use crate::errors::{self, Fault};
 use crate::handlers;
 use crate::live::Place;
 use crate::reply::{Answer, Reply};
 use crate::route::{self, Route};
 use crate::state::State;
+use arrived::{Answering, Arrived};
 use target::{Nowhere, Source, Target, To};
 
 /// When a client with too many streams may try again.
 pub(crate) const STREAM_RETRY_MS: u64 = 5_000;
 
 /// Answers one request. `peer` is the connection's, or what its PROXY header said.
-pub(crate) async fn answer(
+///
+/// What is refused is answered at once. The work, whose future is large, is boxed and only made for a request that the
+/// limiter lets through, or that it cannot decide on yet: a refusal costs no allocation for it and no copy of it.
+pub(crate) fn answer(
     state: &Arc<State>,
     peer: Option<IpAddr>,
     request: Request<Incoming>,
     in_flight: InFlight,
-) -> Result<Answer, Infallible> {
-    let (parts, incoming) = request.into_parts();
-    let asked = parts.headers.contains_key(http::header::ORIGIN);
-    let origin = if asked {
-        state.origins.allowed(&parts.headers)
-    } else {
-        None
-    };
-    let mut answer = if asked && cors::is_preflight(&parts.method, &parts.headers) {
-        leftover::settle(
-            state,
-            &in_flight,
-            cors::preflight(&parts.headers, origin.as_ref()),
-            incoming,
-        )
-    } else {
-        walk(state, peer, parts, incoming, &in_flight).await
-    };
-    if asked {
-        cors::allow(&mut answer, origin, asked);
+) -> Answering {
+    let arrived = Arrived::new(state, request, in_flight);
+    match enter(state, peer, &arrived) {
+        Step::Answer(answer) => Answering::Now(Some(arrived.leave(state, answer))),
+        Step::Read(found, want) => {
+            let state = Arc::clone(state);
+            Answering::Later(Box::pin(with_body(state, arrived, found, want)))
+        }
+        Step::Work(asked) => {
+            let state = Arc::clone(state);
+            Answering::Later(Box::pin(with_target(state, arrived, asked)))
+        }
     }
-    state.telemetry.answered(answer.status());
-    answer.body_mut().hold(in_flight);
-    Ok(answer)
 }
 
 /// A request that the limiter has let through.
@@ -76,120 +67,127 @@ pub(crate) struct Passed<'a> {
     pub(crate) place: Option<Place>,
 }
 
-async fn walk(
-    state: &Arc<State>,
-    peer: Option<IpAddr>,
-    parts: Parts,
-    incoming: Incoming,
-    in_flight: &InFlight,
-) -> Answer {
+/// What comes after what can be known at once.
+enum Step {
+    /// Nothing: this is the answer.
+    Answer(Answer),
+    /// The body names what is asked for; nothing of it is looked for where the route alone decides.
+    Read(Found, Option<Want>),
+    /// The limiter was asked.
+    Work(Asked),
+}
+
+/// A request of which the target is known, with what the limiter said; `None` where a policy has to be asked first.
+struct Asked {
+    found: Found,
+    target: Target,
+    payload_in_query: bool,
+    place: Option<Place>,
+    now: Moment,
+    verdict: Option<Verdict>,
+}
+
+/// The part of the way that waits for nothing.
+fn enter(state: &Arc<State>, peer: Option<IpAddr>, arrived: &Arrived) -> Step {
+    let parts = &arrived.parts;
+    if let Some(preflight) = arrived.preflight() {
+        return Step::Answer(preflight);
+    }
     let found = state.gate.client(peer, &parts.headers);
     let route = route::of(&parts.method, parts.uri.path());
     if route == Route::Health {
-        return leftover::settle(state, in_flight, handlers::health::answer(state), incoming);
+        return Step::Answer(handlers::health::answer(state));
     }
     // Not of health checks, which all come from one address.
     state.self_check.note(&found, peer);
-    match target::source(&route) {
-        Source::Body(want) => {
-            with_body(
-                state,
-                found,
-                &route,
-                Some(want),
-                &parts,
-                incoming,
-                in_flight,
-            )
-            .await
-        }
-        Source::BodyLater => {
-            with_body(state, found, &route, None, &parts, incoming, in_flight).await
-        }
+    let source = target::source(&route);
+    let target = match source {
+        Source::Body(want) => return Step::Read(found, Some(want)),
+        Source::BodyLater => return Step::Read(found, None),
         Source::Query => {
-            let answer = with_query(state, found, &route, &parts).await;
-            leftover::settle(state, in_flight, answer, incoming)
+            let body = scan_query(parts.uri.query().unwrap_or_default());
+            Target::of(&state.gate, &route, body.named())
         }
-        Source::Nothing => {
-            let target = Target::of(&state.gate, &route, None);
-            let mut answer = match check(state, found, &target).await {
-                Ok((admitted, now)) => {
-                    let passed = Passed {
-                        state,
-                        parts: &parts,
-                        found,
-                        admitted,
-                        now,
-                        payload: b"",
-                        place: None,
-                    };
-                    handlers::answer(passed, target.to).await
-                }
-                Err(refused) => refused,
-            };
-            show_standing(state, &found, &target, &mut answer).await;
-            leftover::settle(state, in_flight, answer, incoming)
-        }
-    }
-}
-
-async fn with_query(state: &Arc<State>, found: Found, route: &Route<'_>, parts: &Parts) -> Answer {
-    let query = parts.uri.query().unwrap_or_default();
-    let target = match scan_query(query) {
-        QueryBody::Scanned(scanner) => Target::of(&state.gate, route, Some(&scanner)),
-        QueryBody::Missing => Target::of(&state.gate, route, None),
+        Source::Nothing => Target::of(&state.gate, &route, None),
     };
     // Before the limiter counts: a client with too many open streams is not charged.
     let place = match target.to {
         To::Stream(_, table) => match state.live.places.take(found.client) {
             Some(place) => Some(place),
-            None => return too_many_streams(state, &found, table),
+            None => return Step::Answer(too_many_streams(state, &found, table)),
         },
         _ => None,
     };
-    let mut answer = match check(state, found, &target).await {
-        Err(refused) => refused,
-        Ok((admitted, now)) => match zonai_http::decode_body_param(query) {
-            Ok(payload) => {
-                let passed = Passed {
-                    state,
-                    parts,
-                    found,
-                    admitted,
-                    now,
-                    payload: &payload,
-                    place,
-                };
-                handlers::answer(passed, target.to).await
-            }
-            Err(error) => errors::answer(&Fault::BadRequest(error.to_string())),
-        },
-    };
-    show_standing(state, &found, &target, &mut answer).await;
-    answer
+    let now = state.clock.now();
+    let ask = target.ask(state.gate.is_exempt(&found));
+    match state.gate.limiter.check_now(now, found.client, &ask) {
+        Some(Verdict::Refused(refusal)) if !state.draft_headers => {
+            Step::Answer(refuse(state, now, &found, &refusal))
+        }
+        verdict => Step::Work(Asked {
+            payload_in_query: source == Source::Query,
+            found,
+            target,
+            place,
+            now,
+            verdict,
+        }),
+    }
 }
 
+/// The work of a request without a body, or whose body does not matter.
+async fn with_target(state: Arc<State>, arrived: Arrived, asked: Asked) -> Answer {
+    let Asked { found, target, .. } = asked;
+    let checked = conclude(&state, found, &target, asked.now, asked.verdict).await;
+    let parts = &arrived.parts;
+    let payload = if asked.payload_in_query {
+        zonai_http::decode_body_param(parts.uri.query().unwrap_or_default())
+    } else {
+        Ok(Cow::Borrowed(b"".as_slice()))
+    };
+    let mut answer = match (checked, payload) {
+        (Err(refused), _) => refused,
+        (Ok(_), Err(error)) => errors::answer(&Fault::BadRequest(error.to_string())),
+        (Ok((admitted, now)), Ok(payload)) => {
+            let passed = Passed {
+                state: &state,
+                parts,
+                found,
+                admitted,
+                now,
+                payload: &payload,
+                place: asked.place,
+            };
+            handlers::answer(passed, target.to).await
+        }
+    };
+    show_standing(&state, &found, &target, &mut answer).await;
+    arrived.leave(&state, answer)
+}
+
+/// The work of a request whose body is read: as far as the limiter needs it, and the rest once it is let through.
 async fn with_body(
-    state: &Arc<State>,
+    state: Arc<State>,
+    arrived: Arrived,
     found: Found,
-    route: &Route<'_>,
     want: Option<Want>,
-    parts: &Parts,
-    incoming: Incoming,
-    in_flight: &InFlight,
 ) -> Answer {
-    let mut reader = Reader::new(incoming, &state.bodies, found.client, &state.bounds);
+    let (parts, leaving) = (arrived.parts, arrived.leaving);
+    let mut reader = Reader::new(arrived.incoming, &state.bodies, found.client, &state.bounds);
     let mut scanner = want.map(Scanner::new);
     let cut = match &mut scanner {
         Some(scanner) => scan(&mut reader, scanner).await.err(),
         None => None,
     };
     let target = match cut {
-        None => Target::of(&state.gate, route, scanner.as_ref()),
+        None => {
+            let route = route::of(&parts.method, parts.uri.path());
+            Target::of(&state.gate, &route, scanner.as_ref().map(Scanner::named))
+        }
         // What was cut off before it named its bucket is counted all the same.
         Some(_) => Target::nowhere(Nowhere::Payload),
     };
-    let checked = check(state, found, &target).await;
+    let checked = conclude(&state, found, &target, state.clock.now(), None).await;
     let mut hopeless = false;
     let mut cut_off = |cut: Cut| {
         // Whoever was too slow, or sends more than there is room for, is not waited for again.
@@ -201,12 +199,12 @@ async fn with_body(
         (Ok(_), Some(cut)) => cut_off(cut),
         (Ok((admitted, now)), None) => match reader.rest().await {
             Err(cut) => cut_off(cut),
-            Ok(()) if !is_json(parts) => errors::answer(&Fault::NotJson),
+            Ok(()) if !is_json(&parts) => errors::answer(&Fault::NotJson),
             Ok(()) => {
                 let payload = reader.bytes();
                 let passed = Passed {
-                    state,
-                    parts,
+                    state: &state,
+                    parts: &parts,
                     found,
                     admitted,
                     now,
@@ -217,9 +215,16 @@ async fn with_body(
             }
         },
     };
-    show_standing(state, &found, &target, &mut answer).await;
+    show_standing(&state, &found, &target, &mut answer).await;
     let left = if hopeless { None } else { reader.left() };
-    leftover::settle_left(state, in_flight, answer, reader.into_incoming(), left)
+    let answer = leftover::settle_left(
+        &state,
+        &leaving.in_flight,
+        answer,
+        reader.into_incoming(),
+        left,
+    );
+    leaving.finish(&state, answer)
 }
 
 async fn scan(reader: &mut Reader, scanner: &mut Scanner) -> Result<(), Cut> {
@@ -232,19 +237,26 @@ async fn scan(reader: &mut Reader, scanner: &mut Scanner) -> Result<(), Cut> {
     Ok(())
 }
 
-/// The first check a request meets. What is refused is answered; nothing else of the server was touched.
-async fn check(state: &State, found: Found, target: &Target) -> Result<(Admitted, Moment), Answer> {
-    let now = state.clock.now();
-    let ask = Ask {
-        bucket: target.bucket,
-        operations: &target.operations,
-        custom: target.custom,
-        exempt: state.gate.is_exempt(&found),
+/// The first check a request meets, concluded: a policy that has to be asked is asked, and counts that must survive a
+/// crash are on disk. What is refused is answered; nothing else of the server was touched.
+async fn conclude(
+    state: &State,
+    found: Found,
+    target: &Target,
+    now: Moment,
+    verdict: Option<Verdict>,
+) -> Result<(Admitted, Moment), Answer> {
+    let verdict = match verdict {
+        Some(verdict) => verdict,
+        None => {
+            let ask = target.ask(state.gate.is_exempt(&found));
+            state.gate.limiter.check(now, found.client, &ask).await
+        }
     };
-    match state.gate.limiter.check(now, found.client, &ask).await {
+    match verdict {
         Verdict::Admitted(admitted) => {
             state.note_admitted(&admitted);
-            // Counts that must survive a crash are on disk before the request goes on; one commit serves all that wait.
+            // One commit serves all that wait for theirs.
             if !admitted.durable().is_empty() {
                 // Where that cannot be, the store says so in the log and in `/health`, and the request goes on.
                 let _ = state.store.commit(admitted.durable()).await;
@@ -264,13 +276,11 @@ async fn show_standing(state: &State, found: &Found, target: &Target, answer: &m
         return;
     }
     let now = state.clock.now();
-    let ask = Ask {
-        bucket: target.bucket,
-        operations: &target.operations,
-        custom: target.custom,
-        exempt: false,
-    };
-    let counters = state.gate.limiter.peek(now, found.client, &ask).await;
+    let counters = state
+        .gate
+        .limiter
+        .peek(now, found.client, &target.ask(false))
+        .await;
     let names: Vec<String> = counters
         .iter()
         .map(|counter| format!("{}:{}", counter.collection, counter.operation.name()))

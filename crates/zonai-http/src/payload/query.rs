@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Progress, Scanner, Want};
+use super::{Field, MAX_NAME, Named, Progress, Scanner, Want};
 
 /// The parameter.
 const BODY: &[u8] = b"body";
@@ -19,11 +19,29 @@ const PIECE: usize = 32;
     clippy::large_enum_variant,
     reason = "lives on the stack of one request; a box would be an allocation"
 )]
-pub enum QueryBody {
+pub enum QueryBody<'a> {
     /// The query has no `body`.
     Missing,
+    /// The first `body` begins with its `table`, in so plain a spelling that it need not be scanned.
+    Plain(&'a str),
     /// The first `body`, scanned as far as needed.
     Scanned(Scanner),
+}
+
+impl QueryBody<'_> {
+    /// What it names; `None` where it is missing.
+    #[must_use]
+    pub fn named(&self) -> Option<Named<'_>> {
+        match self {
+            Self::Missing => None,
+            Self::Plain(table) => Some(Named {
+                table: Field::Text(table),
+                kind: Field::Missing,
+                broken: false,
+            }),
+            Self::Scanned(scanner) => Some(scanner.named()),
+        }
+    }
 }
 
 /// Why the payload of a query cannot be read.
@@ -44,15 +62,48 @@ pub enum QueryError {
 /// Scans the first `body` of `query` (without its `?`) for its `table`, without allocation.
 ///
 /// ```
-/// use zonai_http::{Field, QueryBody, scan_query};
-/// let QueryBody::Scanned(found) = scan_query("body=%7B%22table%22:%22notes%22%7D") else { unreachable!() };
-/// assert_eq!(found.table(), Field::Text("notes"));
+/// use zonai_http::{Field, scan_query};
+/// let body = scan_query("body=%7B%22table%22:%22notes%22%7D");
+/// assert_eq!(body.named().unwrap().table, Field::Text("notes"));
 /// ```
 #[must_use]
-pub fn scan_query(query: &str) -> QueryBody {
-    match first_body(query.as_bytes()) {
-        Some(value) => QueryBody::Scanned(scan_value(value)),
-        None => QueryBody::Missing,
+pub fn scan_query(query: &str) -> QueryBody<'_> {
+    let Some(value) = first_body(query.as_bytes()) else {
+        return QueryBody::Missing;
+    };
+    match plain_table(value) {
+        Some(table) => QueryBody::Plain(table),
+        None => QueryBody::Scanned(scan_value(value)),
+    }
+}
+
+/// The name in a value that begins as nearly all clients write it, `{"table":"name"` with the marks encoded or not.
+/// Whatever else it may be is for the scanner, which would find the same.
+fn plain_table(value: &[u8]) -> Option<&str> {
+    let rest = mark(mark(value, b'{')?, b'"')?;
+    let rest = mark(rest.strip_prefix(b"table")?, b'"')?;
+    let rest = mark(mark(rest, b':')?, b'"')?;
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let (name, rest) = rest.split_at(rest.iter().take_while(|byte| plain(byte)).count());
+    mark(rest, b'"')?;
+    (!name.is_empty() && name.len() <= MAX_NAME)
+        .then(|| std::str::from_utf8(name).ok())
+        .flatten()
+}
+
+/// What follows a mark, which may be percent-encoded.
+#[inline]
+fn mark(text: &[u8], mark: u8) -> Option<&[u8]> {
+    match text {
+        [plain, after @ ..] if *plain == mark => Some(after),
+        [b'%', high, low, after @ ..]
+            if high.is_ascii_hexdigit()
+                && low.is_ascii_hexdigit()
+                && hex(*high) << 4 | hex(*low) == mark =>
+        {
+            Some(after)
+        }
+        _ => None,
     }
 }
 

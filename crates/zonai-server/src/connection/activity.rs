@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::task::Context;
 
+use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 use zonai_limit::Moment;
 
 use crate::settings::Bounds;
@@ -30,7 +31,20 @@ pub(crate) struct Activity {
     pub(crate) linger: AtomicBool,
     /// HTTP/2: frames come at any time, so that bytes are no head.
     multiplexed: AtomicBool,
-    end: Notify,
+    /// A [`Told`], and whom it wakes.
+    told: AtomicU8,
+    waker: AtomicWaker,
+}
+
+/// What a connection was told from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Told {
+    /// Nothing: go on.
+    Nothing,
+    /// The server stops: finish what is asked, take nothing more.
+    Finish,
+    /// The watch ends the connection.
+    End,
 }
 
 /// Held while a request is being answered; dropped with the body of the answer.
@@ -76,9 +90,20 @@ impl Activity {
         InFlight(Arc::clone(self))
     }
 
-    /// Resolves when the watch ends the connection.
-    pub(crate) async fn ended(&self) {
-        self.end.notified().await;
+    /// What the connection was told; `cx` is woken when that changes. One atomic a poll: two notifiers in a `select!`
+    /// cost a refusal more than the limiter does.
+    pub(crate) fn told(&self, cx: &Context<'_>) -> Told {
+        self.waker.register(cx.waker());
+        match self.told.load(Ordering::Acquire) {
+            0 => Told::Nothing,
+            1 => Told::Finish,
+            _ => Told::End,
+        }
+    }
+
+    fn tell(&self, told: Told) {
+        self.told.fetch_max(told as u8, Ordering::Release);
+        self.waker.wake();
     }
 
     fn overdue(&self, now: u64, bounds: &Bounds) -> bool {
@@ -133,6 +158,7 @@ pub(crate) struct Watch {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
+    stopping: bool,
     connections: HashMap<u64, Arc<Activity>>,
 }
 
@@ -166,7 +192,7 @@ impl Watch {
                 .filter_map(|activity| Some((activity.dispensable()?, activity)))
                 .min_by_key(|(rank, _)| *rank);
             if let Some((_, activity)) = longest {
-                activity.end.notify_one();
+                activity.tell(Told::End);
             }
             return None;
         }
@@ -176,6 +202,9 @@ impl Watch {
             now_ms: Arc::clone(&self.now_ms),
             ..Activity::default()
         });
+        if open.stopping {
+            activity.tell(Told::Finish);
+        }
         let id = open.next;
         open.next += 1;
         open.connections.insert(id, Arc::clone(&activity));
@@ -192,8 +221,17 @@ impl Watch {
         self.now_ms.store(now, Ordering::Relaxed);
         for activity in self.open.lock().connections.values() {
             if activity.overdue(now, &self.bounds) {
-                activity.end.notify_one();
+                activity.tell(Told::End);
             }
+        }
+    }
+
+    /// Tells every connection to finish, also one that enters later.
+    pub(crate) fn stop(&self) {
+        let mut open = self.open.lock();
+        open.stopping = true;
+        for activity in open.connections.values() {
+            activity.tell(Told::Finish);
         }
     }
 
@@ -222,12 +260,8 @@ mod tests {
     }
 
     fn ended(activity: &Activity) -> bool {
-        use std::task::{Context, Waker};
-        let mut ended = std::pin::pin!(activity.ended());
-        ended
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_ready()
+        use std::task::Waker;
+        activity.told(&Context::from_waker(Waker::noop())) == Told::End
     }
 
     #[test]

@@ -20,18 +20,14 @@ const KEEP: u64 = 64 * 1024;
 /// How long a small rest may take to come.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Settles a body of which nothing was read.
+/// Settles a body of which nothing was read; there is one.
 pub(crate) fn settle(
     state: &Arc<State>,
     in_flight: &InFlight,
     answer: Answer,
     incoming: Incoming,
 ) -> Answer {
-    let left = if incoming.is_end_stream() {
-        Some(0)
-    } else {
-        incoming.size_hint().exact()
-    };
+    let left = incoming.size_hint().exact();
     settle_left(state, in_flight, answer, incoming, left)
 }
 

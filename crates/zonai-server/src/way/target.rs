@@ -4,8 +4,8 @@
 //! no fresh counter. Must never fail: a fault of the payload is answered after the limiter.
 
 use smallvec::{SmallVec, smallvec};
-use zonai_http::{Field, Scanner, Want};
-use zonai_limit::{Bucket, CustomBucket, CustomId, Operation, Shared, TableId};
+use zonai_http::{Field, Named, Want};
+use zonai_limit::{Ask, Bucket, CustomBucket, CustomId, Operation, Shared, TableId};
 
 use crate::gate::Gate;
 use crate::route::{Admin, Auth, Data, Route};
@@ -115,8 +115,18 @@ impl Target {
         }
     }
 
+    /// What the limiter is asked.
+    pub(crate) fn ask(&self, exempt: bool) -> Ask<'_> {
+        Ask {
+            bucket: self.bucket,
+            operations: &self.operations,
+            custom: self.custom,
+            exempt,
+        }
+    }
+
     /// The target of a route, with what was found in its payload (`None` where it has none).
-    pub(crate) fn of(gate: &Gate, route: &Route<'_>, payload: Option<&Scanner>) -> Self {
+    pub(crate) fn of(gate: &Gate, route: &Route<'_>, payload: Option<Named<'_>>) -> Self {
         match *route {
             Route::Data(data) => match named_table(gate, payload) {
                 Ok(table) => Self::table(table, smallvec![data.operation()], To::Data(data, table)),
@@ -140,8 +150,8 @@ impl Target {
     }
 }
 
-fn named_table(gate: &Gate, payload: Option<&Scanner>) -> Result<TableId, Nowhere> {
-    match payload.map(Scanner::table) {
+fn named_table(gate: &Gate, payload: Option<Named<'_>>) -> Result<TableId, Nowhere> {
+    match payload.map(|named| named.table) {
         Some(Field::Text(name)) => gate.limiter.table(name).ok_or(Nowhere::Table),
         Some(Field::TooLong) => Err(Nowhere::Table),
         Some(Field::Missing | Field::NotString) | None => Err(Nowhere::Payload),
@@ -166,7 +176,7 @@ fn custom(gate: &Gate, table: TableId, name: &str, many: bool) -> Target {
     }
 }
 
-fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
+fn of_auth(gate: &Gate, auth: Auth, payload: Option<Named<'_>>) -> Target {
     let header = |operation| Target::shared(Shared::AuthHeader, operation, To::Auth(auth, None));
     match auth {
         Auth::Refresh => return header(Operation::RefreshToken),
@@ -175,15 +185,15 @@ fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
         Auth::Admin => return for_admin(auth, None),
         _ => {}
     }
-    let table = match payload.map(Scanner::table) {
+    let table = match payload.map(|named| named.table) {
         Some(Field::Text(name)) => gate.limiter.table(name),
         // Only a payload that was read to its end can have left the table out.
-        Some(Field::Missing) if !payload.is_some_and(Scanner::is_broken) => {
+        Some(Field::Missing) if !payload.is_some_and(|named| named.broken) => {
             gate.limiter.table(zonai_auth::requests::DEFAULT_TABLE)
         }
         _ => None,
     };
-    let kind = match payload.map(Scanner::kind) {
+    let kind = match payload.map(|named| named.kind) {
         Some(Field::Text(kind)) => kind,
         _ => "",
     };
@@ -199,7 +209,7 @@ fn of_auth(gate: &Gate, auth: Auth, payload: Option<&Scanner>) -> Target {
     }
     let Some(table) = table.filter(|table| gate.is_auth_table(*table)) else {
         let named = matches!(
-            payload.map(Scanner::table),
+            payload.map(|named| named.table),
             Some(Field::Text(_) | Field::TooLong)
         );
         return Target::nowhere(if named {
