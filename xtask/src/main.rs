@@ -3,6 +3,7 @@
 //! Parses and dispatches, nothing else. Must never be needed to build or run Zonai itself.
 #![expect(clippy::print_stdout, reason = "a program prints what it found")]
 
+mod fuzz;
 mod lexer;
 mod promises;
 mod report;
@@ -18,7 +19,9 @@ cargo xtask COMMAND
 
   test [STEP…]   everything that must pass, as CI runs it; installs what it needs on Debian as root
   tidy           the house rules: sizes, module docs, who depends on whom, one 429, promises and their tests
-  promises       the promises alone: each with the test that holds it";
+  promises       the promises alone: each with the test that holds it
+  fuzz [TARGET…] [--seconds N]
+                 runs fuzz targets, 10 s each; ZONAI_SEED=N repeats a run";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(&arguments[1..]),
         Some("tidy") => tidy::run(),
         Some("promises") => promises::run(),
+        Some("fuzz") => fuzz::run(&arguments[1..]),
         _ => {
             println!("{HELP}");
             return ExitCode::from(2);

@@ -66,6 +66,7 @@ pub(super) fn all() -> Vec<Step> {
             "threads",
             "test --locked -p zonai-limit --features shuttle --test shuttle",
         ),
+        step("fuzz", "xtask fuzz"),
         step("doc-tests", "test --workspace --doc --locked"),
         step("tests", tests).with("INSTA_UPDATE", "no"),
     ]

@@ -75,7 +75,9 @@ pub(super) fn plain_string(dart: &Dart<'_, '_>, node: Node<'_>) -> Option<String
 fn span(source: &Source, node: Node<'_>) -> Span {
     let at = source.span_of_byte(node.start_byte());
     let text = source.text().get(node.byte_range()).unwrap_or("");
-    let length = text.lines().next().map_or(0, |line| line.chars().count());
+    // Lines end as `Source` counts them, also with a `\r` alone.
+    let line = text.split(['\n', '\r']).next();
+    let length = line.map_or(0, |line| line.chars().count());
     Span {
         length: u32::try_from(length).unwrap_or(u32::MAX),
         ..at
