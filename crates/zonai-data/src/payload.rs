@@ -267,4 +267,21 @@ mod tests {
         assert_eq!(payload.get("b"), Some(&Value::from(u64::MAX)));
         assert_eq!(payload.get("c"), Some(&Value::from(1.5)));
     }
+
+    /// What a caller reads and sends back must not drift.
+    #[test]
+    fn a_float_is_the_one_that_its_text_says() {
+        let mut bits = 1_u64;
+        for _ in 0..10_000 {
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let float = f64::from_bits(bits);
+            if float.is_finite() {
+                let text = format!("{{\"a\":{}}}", Value::from(float));
+                let payload = Payload::parse(text.as_bytes()).unwrap();
+                assert_eq!(payload.get("a"), Some(&Value::from(float)), "{text}");
+            }
+        }
+    }
 }

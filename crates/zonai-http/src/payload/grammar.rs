@@ -236,6 +236,10 @@ impl Scanner {
                 let (run, after) = rest.split_at(end);
                 if !run.is_empty() {
                     self.push(run);
+                    // What follows an answer is not read, wherever the pieces were cut.
+                    if self.done {
+                        return after;
+                    }
                 }
                 rest = after;
             }

@@ -161,6 +161,18 @@ fn a_long_name_is_too_long_as_soon_as_it_is_and_takes_no_memory() {
 }
 
 #[test]
+fn nothing_is_read_past_the_answer_wherever_the_pieces_are_cut() {
+    let half = b"{\"table\":\"a\\udde0b\0\"}";
+    let scanner = scan(Want::Table, half);
+    assert_eq!(scanner.table(), Field::NotString);
+    assert!(!scanner.is_broken());
+    let long = [b"{\"table\":\"", "x".repeat(300).as_bytes(), b"\0\"}"].concat();
+    let scanner = scan(Want::Table, &long);
+    assert_eq!(scanner.table(), Field::TooLong);
+    assert!(!scanner.is_broken());
+}
+
+#[test]
 fn broken_json_is_said_and_a_table_that_was_cut_off_is_not_known() {
     for text in [
         "",

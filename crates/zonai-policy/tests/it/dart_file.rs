@@ -455,6 +455,20 @@ fn an_expression_that_is_no_constant_is_named() {
 }
 
 #[test]
+fn a_fault_ends_with_its_line_whatever_ends_the_line() {
+    for end in ["\n", "\r\n", "\r"] {
+        let source = Source::new("t.dart", format!("class A {end}B{end}extends {{{end}"));
+        let (_, faults) = read_dart(&source, &tables());
+        assert!(!faults.is_empty());
+        for fault in faults {
+            let line = source.line(fault.line).chars().count();
+            let ends = fault.column as usize + fault.length as usize;
+            assert!(ends <= line + 1, "{end:?}: {fault:?}");
+        }
+    }
+}
+
+#[test]
 fn broken_syntax_is_told_with_its_place() {
     let (stated, told) =
         read("class A extends TableRateLimits {\n  A( : super(tasks);\n}\nA main() => A();\n");
