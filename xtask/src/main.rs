@@ -15,13 +15,11 @@ mod tree;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask COMMAND
-
+cargo xtask COMMAND\n
   test [STEP…]   everything that must pass, as CI runs it; installs what it needs on Debian as root
   tidy           the house rules: sizes, module docs, who depends on whom, one 429, promises and their tests
   promises       the promises alone: each with the test that holds it
-  fuzz [TARGET…] [--seconds N]
-                 runs fuzz targets, 10 s each; ZONAI_SEED=N repeats a run";
+  fuzz [TARGET…] [--seconds N]   runs fuzz targets, 10 s each; ZONAI_SEED=N repeats a run";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
