@@ -9,7 +9,6 @@ mod target;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::tree;
@@ -18,7 +17,7 @@ use target::Target;
 
 /// How long each target runs where nothing else is said.
 const SECONDS: u32 = 10;
-/// More than two at once take each other's memory for little.
+/// Each may take a gigabyte.
 const MOST_AT_ONCE: usize = 4;
 
 /// What is asked for.
@@ -62,31 +61,30 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, tree::Error> {
 /// Each outcome is told when it is there, so that a person who waits sees something.
 fn all(targets: Vec<Target>, seconds: u32, seed: u32) -> Vec<Result<Outcome, String>> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let waiting = Mutex::new(targets.into_iter());
-    let done = Mutex::new(Vec::new());
-    let next = || {
-        waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .next()
-    };
-    let work = || {
-        while let Some(target) = next() {
-            let outcome = target.run(seconds, seed).map_err(|error| error.to_string());
-            if let Ok(outcome) = &outcome {
-                println!("{outcome}");
-            }
-            done.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(outcome);
+    let at_once = cores.min(MOST_AT_ONCE);
+    // All take equally long, so each thread has its share from the start.
+    let mut shares: Vec<Vec<Target>> = (0..at_once).map(|_| Vec::new()).collect();
+    for (nth, target) in targets.into_iter().enumerate() {
+        shares[nth % at_once].push(target);
+    }
+    let run = |target: Target| {
+        let outcome = target.run(seconds, seed).map_err(|error| error.to_string());
+        if let Ok(outcome) = &outcome {
+            println!("{outcome}");
         }
+        outcome
     };
     thread::scope(|scope| {
-        for _ in 0..cores.min(MOST_AT_ONCE) {
-            scope.spawn(work);
-        }
-    });
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let start = |share: Vec<Target>| {
+            scope.spawn(move || share.into_iter().map(run).collect::<Vec<_>>())
+        };
+        let threads: Vec<_> = shares.into_iter().map(start).collect();
+        let ended = threads.into_iter().map(|thread| {
+            let died = |_| vec![Err("a thread that ran targets died".to_owned())];
+            thread.join().unwrap_or_else(died)
+        });
+        ended.flatten().collect()
+    })
 }
 
 fn wanted(arguments: &[String], seed: Option<String>) -> Result<Wanted, tree::Error> {
