@@ -10,6 +10,7 @@ mod functions;
 mod names;
 pub(crate) mod node;
 mod parse;
+mod paths;
 pub(crate) mod render;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,6 +9,7 @@ use sqlparser::ast::{Expr, Spanned};
 use super::ExprFault;
 use super::check::Checker;
 use super::node::{Node, Value};
+use super::paths;
 
 /// A name, and how many arguments it takes.
 const FUNCTIONS: [(&str, usize, usize); 19] = [
@@ -100,10 +101,10 @@ fn path(node: &Node, at: &Expr) -> Result<(), ExprFault> {
     let Node::Value(Value::Literal(Bound::Text(path))) = node else {
         return fault("a path is a text in quotes, such as '$.name'");
     };
-    // Asked of SQLite, which alone knows what a path is.
+    // Asked of SQLite too, which has the last word; but it only reads as far as there is a value.
     let understood = rusqlite::Connection::open_in_memory()
         .and_then(|conn| conn.query_row("SELECT json_extract('{}', ?)", [path], |_| Ok(())));
-    if understood.is_err() {
+    if understood.is_err() || !paths::is_path(path) {
         return fault("this is no path into JSON; one looks like '$.name' or '$.list[0]'");
     }
     Ok(())

@@ -134,6 +134,19 @@ async fn faults_say_where_and_what_was_meant() {
             "json_extract(data, 'name') = 1",
             "1:20 this is no path into JSON; one looks like '$.name' or '$.list[0]'",
         ),
+        // Behind a member that may be missing: SQLite says so only where it is there.
+        (
+            "json_extract(data, '$.a[1}') = 1",
+            "1:20 this is no path into JSON; one looks like '$.name' or '$.list[0]'",
+        ),
+        (
+            "data -> '' = 1",
+            "1:9 `->` takes the name of a member or the number of an item",
+        ),
+        (
+            "data ->> '[x]' = 1",
+            "1:10 `->>` takes the name of a member or the number of an item",
+        ),
         (
             "(select owner from members) = 'a'",
             "1:2 a SELECT stands in `exists (…)` or `in (…)` only",

@@ -6,7 +6,7 @@ use sqlparser::ast::{BinaryOperator, Expr, InTarget};
 use super::level::{Level, level_of, needs_parentheses, operand};
 use super::{Checker, literal, refused};
 use crate::rules::node::Node;
-use crate::rules::{ExprFault, functions};
+use crate::rules::{ExprFault, functions, paths};
 
 impl Checker<'_> {
     pub(super) fn test(&mut self, inner: &Expr, test: &'static str) -> Result<Node, ExprFault> {
@@ -127,7 +127,7 @@ impl Checker<'_> {
             match &value {
                 Bound::Integer(_) => {}
                 // A label; paths have a function of their own, in which they are checked.
-                Bound::Text(label) if !label.starts_with('$') => {}
+                Bound::Text(label) if paths::is_member(label) => {}
                 _ => {
                     return Err(refused(
                         right,
