@@ -8,6 +8,7 @@ mod custom;
 mod delete;
 mod foreign;
 mod plan;
+mod proposed;
 pub(crate) mod run;
 mod scope;
 mod stamp;

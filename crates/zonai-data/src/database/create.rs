@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::target::{Key, shown};
-use super::{Inner, foreign, stamp};
+use super::{Inner, foreign, proposed, stamp};
 use crate::payload::describe;
 use crate::query::{Place, Sql, unknown};
 use crate::rights::RowExpr;
@@ -18,8 +18,11 @@ use crate::{DataError, Json, ids, value};
 pub(super) struct Plan {
     pub(super) table: Arc<Table>,
     pub(super) rule: Option<RowExpr>,
-    rows: Vec<Vec<(usize, Bound)>>,
+    rows: Vec<Given>,
 }
+
+/// The values that an INSERT names, by the place of their column.
+type Given = Vec<(usize, Bound)>;
 
 impl Plan {
     /// Takes in the objects; passwords are hashed here, before the write queue.
@@ -53,21 +56,29 @@ impl Plan {
     pub(super) fn run(&self, conn: &Connection) -> Result<Json, DataError> {
         let read_back = self.read_back();
         let mut out = String::with_capacity(256 * self.rows.len());
-        for row in &self.rows {
+        let (table, ruled) = (&self.table, self.rule.is_some());
+        for (nth, row) in self.rows.iter().enumerate() {
             if !out.is_empty() {
                 out.push(',');
             }
-            let key = self.insert(conn, row)?;
-            shown(
-                conn,
-                &read_back,
-                &key,
-                &self.table,
-                self.rule.is_some(),
-                &mut out,
-            )?;
+            self.insert(conn, row)
+                .and_then(|key| shown(conn, &read_back, &key, table, ruled, &mut out))
+                .map_err(|error| self.told(conn, &self.rows[nth..], error))?;
         }
         Ok(Json(out))
+    }
+
+    /// The error, for those whom the rules let write the rows that are still to be written.
+    fn told(&self, conn: &Connection, rows: &[Given], error: DataError) -> DataError {
+        let Some(rule) = self.rule.as_ref().filter(|_| proposed::tells(&error)) else {
+            return error;
+        };
+        let mut rows = rows.iter();
+        if rows.all(|row| proposed::allows_new(conn, &self.table, rule, row)) {
+            error
+        } else {
+            DataError::Forbidden
+        }
     }
 
     fn insert(&self, conn: &Connection, row: &[(usize, Bound)]) -> Result<Key, DataError> {

@@ -94,6 +94,7 @@ impl Database {
                 page::many_limit(payload)?
             },
             one,
+            in_code: false,
             table,
         })
     }

@@ -6,8 +6,8 @@ use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
 
 use super::create::not_accepted;
-use super::foreign;
 use super::target::{Key, key, key_width, shown};
+use super::{foreign, proposed};
 use crate::query::changes::Changes;
 use crate::query::{Condition, Sql};
 use crate::rights::RowExpr;
@@ -31,7 +31,13 @@ pub(super) struct Plan {
     pub(super) limit: Option<i64>,
     /// No row is an error.
     pub(super) one: bool,
+    /// Code makes the new values.
+    pub(super) in_code: bool,
 }
+
+/// What code makes of a row.
+pub(super) type Make<'m> =
+    &'m mut dyn FnMut(&Connection, &[Bound]) -> Result<Vec<Bound>, DataError>;
 
 /// A row before its change.
 struct Target {
@@ -39,50 +45,68 @@ struct Target {
     row: Vec<Bound>,
     /// The new values of a custom operation.
     computed: Vec<Bound>,
+    /// The row after its change, as far as it can be told before it is written.
+    new: Option<Vec<Bound>>,
 }
 
 impl Plan {
     /// The changed rows as a JSON list without its brackets.
     pub(super) fn run(&self, conn: &Connection) -> Result<Json, DataError> {
-        let targets = self.targets(conn)?;
+        self.run_with(conn, None)
+    }
+
+    /// The same, where code makes the new values.
+    pub(super) fn run_with(
+        &self,
+        conn: &Connection,
+        make: Option<Make<'_>>,
+    ) -> Result<Json, DataError> {
+        let (mut targets, unexpected) = self.targets(conn)?;
         if targets.is_empty() && self.one {
             return Err(DataError::RecordNotFound {
                 table: self.table.name.clone(),
             });
         }
-        let mut written = self.changes.columns();
-        written.extend(self.computed.iter().map(|(at, _)| *at));
-        written.extend(self.stamp.iter().map(|(at, _)| *at));
-        if !written.is_empty() {
-            let update = self.update(&written);
-            for target in &targets {
-                self.write(conn, &update, &written, target)?;
-            }
-        }
+        let made = self.make(conn, &mut targets, make);
+        let done = if unexpected > 0 {
+            Err(self.unexpected(unexpected, targets.len()))
+        } else {
+            made.and_then(|()| self.write(conn, &targets))
+        };
+        done.and_then(|()| self.shown(conn, &targets))
+            .map_err(|error| self.told(conn, &targets, error))
+    }
+
+    /// The error, for those whom the rules let do what failed.
+    fn told(&self, conn: &Connection, targets: &[Target], error: DataError) -> DataError {
+        let Some(rule) = self.after.as_ref().filter(|_| proposed::tells(&error)) else {
+            return error;
+        };
+        let allowed = targets.iter().all(|target| match &target.new {
+            Some(new) => proposed::allows_change(conn, &self.table, rule, &target.row, new),
+            None => true,
+        });
+        if allowed { error } else { DataError::Forbidden }
+    }
+
+    fn shown(&self, conn: &Connection, targets: &[Target]) -> Result<Json, DataError> {
+        let (table, ruled) = (&self.table, self.after.is_some());
         let mut out = String::with_capacity(256 * targets.len());
         let mut select = self.read_back(&[]);
-        for target in &targets {
+        for target in targets {
             if !out.is_empty() {
                 out.push(',');
             }
-            let mut values = target.key.clone();
-            if self.after.is_some() {
+            if ruled {
                 select = self.read_back(&target.row);
-                values = target.row.iter().chain(&target.key).cloned().collect();
             }
-            shown(
-                conn,
-                &select,
-                &values,
-                &self.table,
-                self.after.is_some(),
-                &mut out,
-            )?;
+            shown(conn, &select, &target.key, table, ruled, &mut out)?;
         }
         Ok(Json(out))
     }
 
-    fn targets(&self, conn: &Connection) -> Result<Vec<Target>, DataError> {
+    /// The rows, and how many of them do not meet `expect`.
+    fn targets(&self, conn: &Connection) -> Result<(Vec<Target>, usize), DataError> {
         let table = &self.table;
         let (alias, width, columns) = (RowExpr::OLD, key_width(table), table.columns.len());
         let mut sql = Sql::new("SELECT ");
@@ -133,12 +157,10 @@ impl Plan {
                 computed: (0..self.computed.len())
                     .map(|nth| row.get(width + columns + 2 + nth))
                     .collect::<Result<_, _>>()?,
+                new: None,
             });
         }
-        if unexpected > 0 {
-            return Err(self.unexpected(unexpected, targets.len()));
-        }
-        Ok(targets)
+        Ok((targets, unexpected))
     }
 
     fn unexpected(&self, unexpected: usize, targets: usize) -> DataError {
@@ -155,6 +177,60 @@ impl Plan {
         }
     }
 
+    /// Works out the new rows. What an error leaves undone is as it was.
+    fn make(
+        &self,
+        conn: &Connection,
+        targets: &mut [Target],
+        mut make: Option<Make<'_>>,
+    ) -> Result<(), DataError> {
+        for target in targets {
+            let mut row = match &mut make {
+                Some(make) => make(conn, &target.row)?,
+                None => target.row.clone(),
+            };
+            let made = self.apply(target, &mut row);
+            if let Some((at, now)) = &self.stamp {
+                row[*at] = now.clone();
+            }
+            target.new = Some(row);
+            made?;
+        }
+        Ok(())
+    }
+
+    fn apply(&self, target: &Target, row: &mut [Bound]) -> Result<(), DataError> {
+        self.changes.apply(&self.table, row)?;
+        for ((at, _), value) in self.computed.iter().zip(&target.computed) {
+            row[*at] = value::fitting(&self.table.columns[*at], value)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, conn: &Connection, targets: &[Target]) -> Result<(), DataError> {
+        let mut named = self.changes.columns();
+        named.extend(self.computed.iter().map(|(at, _)| *at));
+        named.extend(self.stamp.iter().map(|(at, _)| *at));
+        let (mut update, mut written) = (self.update(&named), named.clone());
+        for target in targets {
+            let Some(new) = &target.new else { continue };
+            // What code has changed; a row that it leaves alone is written all the same where there is a timestamp.
+            let columns = match self.in_code {
+                true => (0..new.len())
+                    .filter(|at| new[*at] != target.row[*at] || named.contains(at))
+                    .collect(),
+                false => named.clone(),
+            };
+            if columns != written {
+                (update, written) = (self.update(&columns), columns);
+            }
+            if !written.is_empty() {
+                self.write_one(conn, &update, &written, target, new)?;
+            }
+        }
+        Ok(())
+    }
+
     fn update(&self, written: &[usize]) -> Sql {
         let mut sql = Sql::new("UPDATE ");
         sql.name(&self.table.name).push(" AS ").name(RowExpr::NEW);
@@ -166,27 +242,20 @@ impl Plan {
         sql
     }
 
-    fn write(
+    fn write_one(
         &self,
         conn: &Connection,
         update: &Sql,
         written: &[usize],
         target: &Target,
+        new: &[Bound],
     ) -> Result<(), DataError> {
-        let (table, mut row) = (&self.table, target.row.clone());
-        self.changes.apply(table, &mut row)?;
-        for ((at, _), value) in self.computed.iter().zip(&target.computed) {
-            row[*at] = value::fitting(&table.columns[*at], value)?;
-        }
-        if let Some((at, now)) = &self.stamp {
-            row[*at] = now.clone();
-        }
-        let values = written.iter().map(|at| &row[*at]).chain(&target.key);
+        let values = written.iter().map(|at| &new[*at]).chain(&target.key);
         let changed = update
             .prepare(conn)
             .and_then(|mut statement| statement.execute(params_from_iter(values)))
             .map_err(|error| {
-                let new = written.iter().map(|at| (*at, &row[*at]));
+                let new = written.iter().map(|at| (*at, &new[*at]));
                 foreign::explain(error, conn, &self.table, new)
             })?;
         if changed == 0 {
@@ -195,8 +264,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Selects a row as it is now; with a rule on the result beside the row as it was, whose values go before the key.
-    /// Without a rule it is the same for every row.
+    /// Selects a row as it is now; with a rule on the result beside the row as it was. Without one it is the same for every
+    /// row.
     fn read_back(&self, before: &[Bound]) -> Sql {
         let table = &self.table;
         let mut sql = Sql::new("SELECT ");
@@ -209,24 +278,8 @@ impl Plan {
         }
         sql.from(table, RowExpr::NEW);
         if self.after.is_some() {
-            // The first SELECT has no rows: it lends the values the affinity and collation of the columns they came from,
-            // which SQLite takes over where it knows the type of the values. The casts change none of them.
-            for (nth, column) in table.columns.iter().enumerate() {
-                sql.push(if nth == 0 { ",(SELECT " } else { "," })
-                    .name(&column.name);
-            }
-            sql.push(" FROM ")
-                .name(&table.name)
-                .push(" WHERE 0 UNION ALL SELECT ");
-            for (nth, value) in before.iter().enumerate() {
-                sql.push(if nth == 0 { "" } else { "," }).push(match value {
-                    Bound::Integer(_) => "CAST(? AS INTEGER)",
-                    Bound::Real(_) => "CAST(? AS REAL)",
-                    Bound::Text(_) => "CAST(? AS TEXT)",
-                    Bound::Blob(_) | Bound::Null => "?",
-                });
-            }
-            sql.push(") AS ").name(RowExpr::OLD);
+            let before: Vec<_> = before.iter().cloned().map(Some).collect();
+            sql.push(",").lent(table, RowExpr::OLD, &before);
         }
         sql.push(" WHERE ").identified(table, RowExpr::NEW);
         sql

@@ -192,6 +192,7 @@ impl Database {
             stamp,
             limit,
             one,
+            in_code: false,
         })
     }
 

@@ -15,6 +15,10 @@ pub struct Column {
     pub secret: bool,
     /// The e-mail address of an account: kept and compared trimmed and in lower case.
     pub address: bool,
+    /// What a row has that is made without the column: the text of an expression; `None` for NULL.
+    pub(crate) default: Option<String>,
+    /// What SQLite makes of values that are stored: a type to cast to where that changes no meaning; `None` for nothing.
+    pub(crate) affinity: Option<&'static str>,
 }
 
 /// How a column's values are read and written in JSON.
@@ -61,6 +65,23 @@ impl ColumnKind {
             Self::Date
         } else {
             Self::Any
+        }
+    }
+
+    /// What a declared type makes of values that are stored, by the same page, 3.1 to 3.3.
+    pub(crate) fn affinity_of_declared(declared: &str) -> Option<&'static str> {
+        let declared = declared.to_ascii_uppercase();
+        let has = |part: &str| declared.contains(part);
+        if has("INT") {
+            Some("NUMERIC")
+        } else if has("CHAR") || has("CLOB") || has("TEXT") {
+            Some("TEXT")
+        } else if has("BLOB") || declared.is_empty() {
+            None
+        } else if has("REAL") || has("FLOA") || has("DOUB") {
+            Some("REAL")
+        } else {
+            Some("NUMERIC")
         }
     }
 

@@ -48,17 +48,19 @@ struct Found {
     name: String,
     view: bool,
     without_rowid: bool,
+    strict: bool,
 }
 
 fn list(conn: &Connection) -> rusqlite::Result<Vec<Found>> {
     let mut statement = conn.prepare(
-        "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', 'virtual')",
+        "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', 'virtual')",
     )?;
     let rows = statement.query_map([], |row| {
         Ok(Found {
             name: row.get(0)?,
             view: row.get::<_, String>(1)? == "view",
             without_rowid: row.get(2)?,
+            strict: row.get(3)?,
         })
     })?;
     rows.collect()
@@ -115,7 +117,7 @@ fn columns(
     options: &TableOptions,
 ) -> rusqlite::Result<(Vec<Column>, Vec<usize>)> {
     let mut statement =
-        conn.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
+        conn.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
     let mut rows = statement.query([&found.name])?;
     let accounts = options.auth || options.admin;
     let mut columns = Vec::new();
@@ -137,8 +139,13 @@ fn columns(
                 .secret_columns
                 .iter()
                 .any(|secret| secret.eq_ignore_ascii_case(&name));
+        let declared: String = row.get(1)?;
+        // In a STRICT table ANY is whatever comes.
+        let any = found.strict && declared.eq_ignore_ascii_case("any");
         columns.push(Column {
-            kind: ColumnKind::of_declared(&row.get::<_, String>(1)?),
+            kind: ColumnKind::of_declared(&declared),
+            affinity: ColumnKind::affinity_of_declared(&declared).filter(|_| !any),
+            default: row.get(5)?,
             not_null: row.get(2)?,
             generated: hidden != 0,
             address: accounts && name.eq_ignore_ascii_case("email"),

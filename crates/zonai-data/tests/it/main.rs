@@ -14,6 +14,7 @@ mod migrations;
 mod model;
 mod plans;
 mod reads;
+mod refusals;
 mod rights;
 mod rules;
 mod rules_parse;
