@@ -3,6 +3,7 @@
 //! Each takes the limiter's [`Pass`], the [`Caller`] and the [`Payload`], in this order of checks: the table exists, the
 //! rules on the table, the payload, the rows. What a caller may not do is never told apart by SQL.
 
+mod code;
 mod create;
 mod custom;
 mod delete;
@@ -13,6 +14,7 @@ pub(crate) mod run;
 mod scope;
 mod stamp;
 pub(crate) mod target;
+mod transaction;
 mod update;
 mod writes;
 
@@ -32,7 +34,9 @@ use crate::migrations::{MigrationError, Migrations};
 use crate::query::Place;
 use crate::rights::{Action, TrueFalse, Verdict};
 use crate::schema::{Column, Schema, SchemaError, Table, TableOptions};
+pub use code::OperationRows;
 pub use plan::{ReadKind, ReadPlan, Unseen};
+pub use transaction::Transaction;
 
 use crate::{
     Caller, DataError, Engine, EngineOptions, Json, OpenError, Operations, Pass, Payload, Rights,

@@ -24,7 +24,8 @@ pub(crate) mod value;
 pub use caller::{Caller, User};
 pub use changes::{Change, ChangeReceiver, Changes, Rows};
 pub use database::{
-    Database, DatabaseOptions, HashPassword, ReadKind, ReadPlan, StartError, Unseen,
+    Database, DatabaseOptions, HashPassword, OperationRows, ReadKind, ReadPlan, StartError,
+    Transaction, Unseen,
 };
 pub use engine::{Engine, EngineOptions, OpenError};
 pub use error::DataError;

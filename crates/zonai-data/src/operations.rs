@@ -20,6 +20,7 @@ pub struct Operation {
     set: Vec<(usize, Template)>,
     narrow: Option<Template>,
     inputs: BTreeSet<String>,
+    in_code: bool,
 }
 
 /// The operations of all tables.
@@ -39,6 +40,21 @@ pub struct ColumnFault {
 }
 
 impl Operation {
+    /// One that a program performs: only its name is known here.
+    #[must_use]
+    pub fn in_code() -> Self {
+        Self {
+            in_code: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a program performs it.
+    #[must_use]
+    pub fn is_in_code(&self) -> bool {
+        self.in_code
+    }
+
     /// Sets a column, found with [`Operation::settable`], to an expression over the row as it was.
     ///
     /// # Errors
@@ -116,38 +132,10 @@ impl Operation {
         }
     }
 
-    /// Reads `updates`: a value for each `@input.<name>`, no more and no less. As `{"amount": 3}`, or as updates are
-    /// written elsewhere: `[{"column": "amount", "value": 3}]` and `{"type": "object", "object": {"amount": 3}}`.
+    /// Reads `updates`: a value for each `@input.<name>`, no more and no less.
     pub(crate) fn inputs(&self, updates: Option<&Json>) -> Result<Map<String, Json>, DataError> {
         let root = Place::Root("updates");
-        let mut inputs = Map::new();
-        match updates {
-            None | Some(Json::Null) => {}
-            Some(Json::Object(members)) => {
-                let object = members.get("object").filter(|_| members.len() == 2);
-                let written = members.get("type") == Some(&Json::from("object"));
-                let members = object
-                    .and_then(Json::as_object)
-                    .filter(|_| written)
-                    .unwrap_or(members);
-                inputs.clone_from(members);
-            }
-            Some(Json::Array(items)) => {
-                for (at, item) in items.iter().enumerate() {
-                    let (name, value) = one(item, &root.item(at))?;
-                    if inputs.insert(name.to_owned(), value.clone()).is_some() {
-                        let message = format_args!("`{}` appears twice", shortened(name));
-                        return Err(DataError::at(root.item(at), message));
-                    }
-                }
-            }
-            Some(other) => {
-                return Err(DataError::at(
-                    root,
-                    format_args!("expected an object, found {}", describe(other)),
-                ));
-            }
-        }
+        let inputs = inputs(updates)?;
         if let Some(name) = inputs.keys().find(|name| !self.inputs.contains(*name)) {
             let near = nearest(name, self.inputs.iter().map(String::as_str));
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -165,6 +153,41 @@ impl Operation {
 pub(crate) struct Bind {
     pub(crate) computed: Vec<(usize, RowExpr)>,
     pub(crate) narrow: Option<RowExpr>,
+}
+
+/// Reads `updates`, written as `{"amount": 3}`, or as updates are written elsewhere: `[{"column": "amount", "value": 3}]` and
+/// `{"type": "object", "object": {"amount": 3}}`.
+pub(crate) fn inputs(updates: Option<&Json>) -> Result<Map<String, Json>, DataError> {
+    let root = Place::Root("updates");
+    let mut inputs = Map::new();
+    match updates {
+        None | Some(Json::Null) => {}
+        Some(Json::Object(members)) => {
+            let object = members.get("object").filter(|_| members.len() == 2);
+            let written = members.get("type") == Some(&Json::from("object"));
+            let members = object
+                .and_then(Json::as_object)
+                .filter(|_| written)
+                .unwrap_or(members);
+            inputs.clone_from(members);
+        }
+        Some(Json::Array(items)) => {
+            for (at, item) in items.iter().enumerate() {
+                let (name, value) = one(item, &root.item(at))?;
+                if inputs.insert(name.to_owned(), value.clone()).is_some() {
+                    let message = format_args!("`{}` appears twice", shortened(name));
+                    return Err(DataError::at(root.item(at), message));
+                }
+            }
+        }
+        Some(other) => {
+            return Err(DataError::at(
+                root,
+                format_args!("expected an object, found {}", describe(other)),
+            ));
+        }
+    }
+    Ok(inputs)
 }
 
 fn one<'j>(item: &'j Json, place: &Place<'_>) -> Result<(&'j str, &'j Json), DataError> {

@@ -49,7 +49,15 @@ impl Payload {
     /// # Errors
     /// See [`PayloadError`].
     pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
-        match parse_value(bytes)? {
+        Self::from_value(parse_value(bytes)?)
+    }
+
+    /// A payload from a value that is already in hand.
+    ///
+    /// # Errors
+    /// When it is no object.
+    pub fn from_value(value: Value) -> Result<Self, PayloadError> {
+        match value {
             Value::Object(members) => Ok(Self { members }),
             other => Err(PayloadError::NotAnObject(describe(&other))),
         }

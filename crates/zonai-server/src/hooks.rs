@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use zonai_data::{Caller, DataError, Payload};
 
 pub(crate) use erased::{AccountEvent, DynAccountHooks, DynTableHooks, ErasedAccount, ErasedTable};
-pub(crate) use run::{account_hook, perform};
+pub(crate) use run::{Ask, account_hook, perform};
 
 use crate::route::Data as Route;
 use crate::state::State;
@@ -44,11 +44,25 @@ pub struct HookContext {
 /// [`MAX_DEPTH`] deep.
 #[derive(Clone)]
 pub struct HookData {
-    state: Arc<State>,
+    pub(crate) state: Arc<State>,
     depth: usize,
 }
 
 type Done = Result<(), HookError>;
+
+macro_rules! hook {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*)) => {
+        $(#[$doc])*
+        fn $name(
+            &self,
+            context: &HookContext,
+            $($argument: $type),*
+        ) -> impl Future<Output = Result<(), HookError>> + Send {
+            let _ = (context, $($argument),*);
+            ready(Ok(()))
+        }
+    };
+}
 
 /// Hooks around the operations on one table; what is left out does nothing.
 ///
@@ -73,61 +87,38 @@ pub trait TableHooks: Send + Sync + 'static {
     /// The table. One that does not exist stops the start.
     const TABLE: &'static str;
 
-    /// Before a row is made: may change it, or abort.
-    fn before_create(
-        &self,
-        context: &HookContext,
-        object: &mut Map<String, Value>,
-    ) -> impl Future<Output = Done> + Send {
-        let _ = (context, object);
-        ready(Ok(()))
-    }
-
-    /// After a row was made.
-    fn after_create(
-        &self,
-        context: &HookContext,
-        row: &Value,
-    ) -> impl Future<Output = Done> + Send {
-        let _ = (context, row);
-        ready(Ok(()))
-    }
-
-    /// Before rows are changed; `payload` is the request's `{table, where, updates, …}`.
-    fn before_update(
-        &self,
-        context: &HookContext,
-        payload: &mut Payload,
-    ) -> impl Future<Output = Done> + Send {
-        let _ = (context, payload);
-        ready(Ok(()))
-    }
-
-    /// After a row was changed, for each of them.
-    fn after_update(
-        &self,
-        context: &HookContext,
-        row: &Value,
-    ) -> impl Future<Output = Done> + Send {
-        let _ = (context, row);
-        ready(Ok(()))
-    }
-
-    /// Before rows are deleted; `payload` is the request's `{table, where, …}`.
-    fn before_delete(
-        &self,
-        context: &HookContext,
-        payload: &mut Payload,
-    ) -> impl Future<Output = Done> + Send {
-        let _ = (context, payload);
-        ready(Ok(()))
-    }
-
-    /// After rows were deleted: how many.
-    fn after_delete(&self, context: &HookContext, rows: u64) -> impl Future<Output = Done> + Send {
-        let _ = (context, rows);
-        ready(Ok(()))
-    }
+    hook!(
+        /// Before a row is made: may change it, or abort.
+        before_create(object: &mut Map<String, Value>)
+    );
+    hook!(
+        /// After a row was made.
+        after_create(row: &Value)
+    );
+    hook!(
+        /// Before rows are changed; `payload` is the request's `{table, where, updates, …}`.
+        before_update(payload: &mut Payload)
+    );
+    hook!(
+        /// After a row was changed, for each of them.
+        after_update(row: &Value)
+    );
+    hook!(
+        /// Before rows are deleted; `payload` is the request's `{table, where, …}`.
+        before_delete(payload: &mut Payload)
+    );
+    hook!(
+        /// After rows were deleted: how many.
+        after_delete(rows: u64)
+    );
+    hook!(
+        /// Before a custom operation, from a file or in code; `payload` is the request's `{table, where, updates, …}`.
+        before_custom(operation: &str, payload: &mut Payload)
+    );
+    hook!(
+        /// After a custom operation, for each row that it changed; or for each value that one in code answered with.
+        after_custom(operation: &str, row: &Value)
+    );
 }
 
 /// Hooks around sign-ins of one auth table. They run when the session is open already, and cannot undo it.
@@ -135,29 +126,22 @@ pub trait AccountHooks: Send + Sync + 'static {
     /// The auth table.
     const TABLE: &'static str;
 
-    /// An account was made or, for an address that had one, signed in.
-    fn on_sign_up(&self, context: &HookContext, user: &Value) -> impl Future<Output = Done> + Send {
-        let _ = (context, user);
-        ready(Ok(()))
-    }
-
-    /// An account signed in.
-    fn on_sign_in(&self, context: &HookContext, user: &Value) -> impl Future<Output = Done> + Send {
-        let _ = (context, user);
-        ready(Ok(()))
-    }
-
-    /// A session was renewed.
-    fn on_refresh(&self, context: &HookContext, user: &Value) -> impl Future<Output = Done> + Send {
-        let _ = (context, user);
-        ready(Ok(()))
-    }
-
-    /// An account logged out.
-    fn on_log_out(&self, context: &HookContext, user: &Value) -> impl Future<Output = Done> + Send {
-        let _ = (context, user);
-        ready(Ok(()))
-    }
+    hook!(
+        /// An account was made or, for an address that had one, signed in.
+        on_sign_up(user: &Value)
+    );
+    hook!(
+        /// An account signed in.
+        on_sign_in(user: &Value)
+    );
+    hook!(
+        /// A session was renewed.
+        on_refresh(user: &Value)
+    );
+    hook!(
+        /// An account logged out.
+        on_log_out(user: &Value)
+    );
 }
 
 /// The hooks of a server.
@@ -201,8 +185,8 @@ macro_rules! operation {
         ///
         /// # Errors
         /// As the route; and 400 where hooks nest deeper than [`MAX_DEPTH`].
-        pub async fn $name(&self, payload: Map<String, Value>) -> Result<Value, DataError> {
-            self.operate(Route::$route, payload).await
+        pub async fn $name(&self, payload: impl Into<Value> + Send) -> Result<Value, DataError> {
+            self.operate(Ask::Data(Route::$route), payload.into()).await
         }
     };
 }
@@ -241,19 +225,45 @@ impl HookData {
         delete_many, DeleteMany
     );
 
-    async fn operate(&self, route: Route, payload: Map<String, Value>) -> Result<Value, DataError> {
+    /// `PATCH /db/custom/:operation`.
+    ///
+    /// # Errors
+    /// As the route; and 400 where hooks and operations nest deeper than [`MAX_DEPTH`].
+    pub async fn custom(
+        &self,
+        name: &str,
+        payload: impl Into<Value> + Send,
+    ) -> Result<Value, DataError> {
+        let ask = Ask::Custom { name, many: false };
+        self.operate(ask, payload.into()).await
+    }
+
+    /// `PATCH /db/custom/:operation/many`.
+    ///
+    /// # Errors
+    /// As [`HookData::custom`].
+    pub async fn custom_many(
+        &self,
+        name: &str,
+        payload: impl Into<Value> + Send,
+    ) -> Result<Value, DataError> {
+        let ask = Ask::Custom { name, many: true };
+        self.operate(ask, payload.into()).await
+    }
+
+    async fn operate(&self, ask: Ask<'_>, payload: Value) -> Result<Value, DataError> {
         if self.depth >= MAX_DEPTH {
             return Err(DataError::BadRequest(format!(
                 "hooks call each other more than {MAX_DEPTH} deep"
             )));
         }
-        let payload = Payload::from_members(payload);
+        let payload = Payload::from_value(payload)?;
         let internal = Arc::clone(&self.state.internal);
         let work = perform(
             &self.state,
             &*internal,
             &Caller::Admin(None),
-            route,
+            ask,
             payload,
             self.depth + 1,
         );

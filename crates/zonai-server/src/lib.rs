@@ -18,6 +18,7 @@ mod jobs;
 mod listen;
 mod live;
 pub mod offline;
+mod operations;
 mod policies;
 mod project;
 mod reply;
@@ -34,9 +35,13 @@ pub use check::check;
 pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, MAX_DEPTH, TableHooks};
 pub use jobs::JobError;
 pub use listen::ListenError;
+pub use operations::{
+    CustomOperation, CustomOperations, OperationError, OperationRequest, Performed,
+};
 pub use project::chain;
 pub use project::schema::{faults as schema_faults, policy_tables};
 pub use server::{Additions, Running, StartError};
+pub use zonai_data::Transaction;
 
 /// The database in the data folder.
 pub const DATA_FILE: &str = "zonai.sqlite";

@@ -20,6 +20,7 @@ use crate::admin::AdminSocket;
 use crate::explain::{self, Beyond, Explain, ExplainError};
 use crate::hooks::Hooks;
 use crate::listen::{self, ListenError};
+use crate::operations::CustomOperations;
 use crate::policies::Reload;
 use crate::settings::Settings;
 use crate::state::State;
@@ -32,6 +33,8 @@ pub struct Additions {
     pub rate_limits: Vec<Registration>,
     /// Hooks around operations and sign-ins.
     pub hooks: Hooks,
+    /// Custom operations in code.
+    pub operations: CustomOperations,
 }
 
 /// Why a server did not start.

@@ -16,6 +16,7 @@ use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::jobs::Jobs;
 use crate::live::Live;
+use crate::operations::CustomOperations;
 use crate::policies::Policies;
 use crate::self_check::SelfCheck;
 use crate::settings::Bounds;
@@ -33,6 +34,8 @@ pub(crate) struct State {
     pub(crate) auth: zonai_auth::Auth,
     pub(crate) jobs: Jobs,
     pub(crate) hooks: Hooks,
+    /// Custom operations in code.
+    pub(crate) operations: CustomOperations,
     /// Of jobs and hooks, which no request made.
     pub(crate) internal: Arc<Internal>,
     pub(crate) live: Live,

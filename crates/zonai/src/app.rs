@@ -11,7 +11,7 @@ use std::path::Path;
 use zonai_auth::Secrets;
 use zonai_limit::{AuthTableRateLimits, Registration, TableRateLimits};
 use zonai_server::settings::{Listen, Settings};
-use zonai_server::{AccountHooks, Additions, TableHooks};
+use zonai_server::{AccountHooks, Additions, CustomOperation, TableHooks};
 
 pub use run::Server;
 pub(crate) use run::runtime;
@@ -117,6 +117,13 @@ impl App {
         self
     }
 
+    /// A custom operation in code, beside those of the operations files: see [`CustomOperation`]. A name that the table has
+    /// already stops the start.
+    pub fn operation(mut self, operation: impl CustomOperation) -> Self {
+        self.additions.operations.add(operation);
+        self
+    }
+
     /// Code that runs after sign-ups and sign-ins of one auth table.
     pub fn account_hooks(mut self, hooks: impl AccountHooks) -> Self {
         self.additions.hooks.add_accounts(hooks);
@@ -162,6 +169,7 @@ impl std::fmt::Debug for App {
             .field("project", &self.project)
             .field("wrong", &self.wrong)
             .field("rate_limits", &self.additions.rate_limits)
+            .field("operations", &self.additions.operations)
             .finish_non_exhaustive()
     }
 }

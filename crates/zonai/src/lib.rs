@@ -36,6 +36,7 @@ mod project;
 pub use app::{App, Server};
 pub use error::{Error, Result};
 pub use zonai_auth::{MailFrom, MailSettings, MailTls};
+pub use zonai_data::{Caller, DataError, Payload};
 pub use zonai_http::{CidrList, TrustedProxy};
 pub use zonai_limit::{
     AuthTableRateLimits, Ipv6Prefix, Limit, Operation, PolicyError, RateLimitPolicy,
@@ -43,4 +44,7 @@ pub use zonai_limit::{
 };
 pub use zonai_policy::Diagnostic;
 pub use zonai_server::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};
-pub use zonai_server::{AccountHooks, HookContext, HookData, HookError, TableHooks};
+pub use zonai_server::{
+    AccountHooks, CustomOperation, HookContext, HookData, HookError, OperationError,
+    OperationRequest, Performed, TableHooks, Transaction,
+};

@@ -32,6 +32,24 @@ impl Plan {
         rule: Option<RowExpr>,
         objects: &[(&Value, Place<'_>)],
     ) -> Result<Self, DataError> {
+        let mut plan = Self::parse(inner, table, rule, objects)?;
+        for (row, (_, place)) in plan.rows.iter_mut().zip(objects) {
+            for (at, value) in row {
+                if plan.table.columns[*at].secret {
+                    super::hash(inner, &plan.table.columns[*at], value, place).await?;
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Takes in the objects, with their passwords as they are.
+    fn parse(
+        inner: &Inner,
+        table: Arc<Table>,
+        rule: Option<RowExpr>,
+        objects: &[(&Value, Place<'_>)],
+    ) -> Result<Self, DataError> {
         let mut rows = Vec::with_capacity(objects.len());
         for (object, place) in objects {
             let Value::Object(members) = object else {
@@ -41,15 +59,28 @@ impl Plan {
                 ));
             };
             let mut row = columns(&table, members, place)?;
-            for (at, value) in &mut row {
-                if table.columns[*at].secret {
-                    super::hash(inner, &table.columns[*at], value, place).await?;
-                }
-            }
             keep(inner, &table, &mut row)?;
             rows.push(row);
         }
         Ok(Self { table, rule, rows })
+    }
+
+    /// As [`Plan::new`], where nothing can be waited for.
+    ///
+    /// # Errors
+    /// Also 422 for a password.
+    pub(super) fn without_secrets(
+        inner: &Inner,
+        table: Arc<Table>,
+        rule: Option<RowExpr>,
+        objects: &[(&Value, Place<'_>)],
+    ) -> Result<Self, DataError> {
+        let plan = Self::parse(inner, table, rule, objects)?;
+        let mut named = plan.rows.iter().flatten().map(|(at, _)| *at);
+        match named.find(|at| plan.table.columns[*at].secret) {
+            Some(at) => Err(secret(&plan.table, at)),
+            None => Ok(plan),
+        }
     }
 
     /// Inserts all; the rows as a JSON list without its brackets.
@@ -142,6 +173,12 @@ fn insert_one(conn: &Connection, table: &Table, mut sql: Sql) -> rusqlite::Resul
         .collect::<rusqlite::Result<_>>()?;
     while rows.next()?.is_some() {}
     Ok(Some(key))
+}
+
+/// A password takes its time to be hashed, and no transaction waits for that.
+pub(super) fn secret(table: &Table, at: usize) -> DataError {
+    let name = &table.columns[at].name;
+    DataError::Unprocessable(format!("`{name}` cannot be written in a transaction"))
 }
 
 /// A trigger of the project took the row away without an error of its own.

@@ -8,6 +8,7 @@ use super::{Database, update};
 use crate::query::changes::Changes;
 use crate::query::{Condition, Place, Sql, page};
 use crate::rights::{AccountAction, RowExpr, Verdict};
+use crate::schema::Table;
 use crate::{Caller, DataError, Json, Pass, Payload, value};
 
 impl Database {
@@ -60,7 +61,26 @@ impl Database {
         let operations = self.inner.operations.load();
         let operation = operations
             .get(payload.table()?, name)
+            .filter(|operation| !operation.is_in_code())
             .ok_or(DataError::NotFound)?;
+        let plan = self.rows_plan(caller, name, payload, one)?;
+        let inputs = operation.inputs(payload.get("updates"))?;
+        let bind = operation.bind(caller, &inputs);
+        Ok(update::Plan {
+            narrow: bind.narrow,
+            computed: bind.computed,
+            ..plan
+        })
+    }
+
+    /// The rows that a caller may run an operation on, without what is to become of them.
+    pub(super) fn rows_plan(
+        &self,
+        caller: &Caller,
+        name: &str,
+        payload: &Payload,
+        one: bool,
+    ) -> Result<update::Plan, DataError> {
         let scope = Scope::open_custom(&self.inner, caller, payload, name)?;
         payload.only(if one {
             &["table", "where", "updates"]
@@ -77,16 +97,14 @@ impl Database {
             None | Some(Value::Null) => Condition::always(),
             Some(value) => Condition::parse(&table, value, &Place::Root("where"))?,
         };
-        let inputs = operation.inputs(payload.get("updates"))?;
-        let bind = operation.bind(caller, &inputs);
         Ok(update::Plan {
             before,
             after,
             condition,
             expect: None,
             changes: Changes { items: Vec::new() },
-            narrow: bind.narrow,
-            computed: bind.computed,
+            narrow: None,
+            computed: Vec::new(),
             stamp: self.stamp_of(&table),
             limit: if one {
                 Some(1)
@@ -97,6 +115,13 @@ impl Database {
             in_code: false,
             table,
         })
+    }
+
+    /// What the rules in force say of a custom operation; see [`crate::Rights::custom`].
+    #[must_use]
+    pub fn custom_verdict(&self, table: &Table, operation: &str, caller: &Caller) -> Verdict {
+        self.inner.asked();
+        self.inner.rights.load().custom(table, operation, caller)
     }
 
     /// What the rules say about an account, on its row as it is now on this connection. For whoever is in a transaction

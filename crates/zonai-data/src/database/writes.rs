@@ -25,13 +25,7 @@ impl Database {
         caller: &Caller,
         payload: &Payload,
     ) -> Result<Json, DataError> {
-        let scope = Scope::open_to_write(&self.inner, caller, payload, Action::Create)?;
-        payload.only(&["table", "object"])?;
-        let place = Place::Root("object");
-        let object = payload
-            .get("object")
-            .ok_or_else(|| DataError::at(place, "is missing"))?;
-        self.insert(pass, scope, &[(object, place)]).await
+        self.insert(pass, caller, payload, false).await
     }
 
     /// `POST /db/many`, `{table, objects}`: the new rows, all or none.
@@ -44,25 +38,9 @@ impl Database {
         caller: &Caller,
         payload: &Payload,
     ) -> Result<Json, DataError> {
-        let scope = Scope::open_to_write(&self.inner, caller, payload, Action::Create)?;
-        payload.only(&["table", "objects"])?;
-        let place = Place::Root("objects");
-        let objects = match payload.get("objects") {
-            Some(Value::Array(objects)) => objects,
-            Some(other) => {
-                return Err(DataError::at(
-                    place,
-                    format_args!("expected a list, found {}", describe(other)),
-                ));
-            }
-            None => return Err(DataError::at(place, "is missing")),
-        };
-        let objects: Vec<_> = objects
-            .iter()
-            .enumerate()
-            .map(|(at, object)| (object, place.item(at)))
-            .collect();
-        self.insert(pass, scope, &objects).await.map(in_brackets)
+        self.insert(pass, caller, payload, true)
+            .await
+            .map(in_brackets)
     }
 
     /// `PATCH /db`, `{table, where, updates, expect?}`: the newest row that meets `where`, changed.
@@ -138,18 +116,46 @@ impl Database {
     async fn insert(
         &self,
         pass: &impl Pass,
-        scope: Scope,
-        objects: &[(&Value, Place<'_>)],
+        caller: &Caller,
+        payload: &Payload,
+        many: bool,
     ) -> Result<Json, DataError> {
+        let scope = Scope::open_to_write(&self.inner, caller, payload, Action::Create)?;
+        let objects = objects(payload, many)?;
         let (table, rule) = scope.rows()?;
-        let plan = create::Plan::new(&self.inner, table, rule, objects).await?;
+        let plan = create::Plan::new(&self.inner, table, rule, &objects).await?;
         self.inner
             .engine
             .write(pass, move |conn| plan.run(conn))
             .await
     }
 
+    /// New rows, where nothing can be waited for.
+    pub(super) fn create_plan(
+        &self,
+        caller: &Caller,
+        payload: &Payload,
+        many: bool,
+    ) -> Result<create::Plan, DataError> {
+        let scope = Scope::open_to_write(&self.inner, caller, payload, Action::Create)?;
+        let objects = objects(payload, many)?;
+        let (table, rule) = scope.rows()?;
+        create::Plan::without_secrets(&self.inner, table, rule, &objects)
+    }
+
     async fn update_plan(
+        &self,
+        caller: &Caller,
+        payload: &Payload,
+        one: bool,
+    ) -> Result<update::Plan, DataError> {
+        let mut plan = self.change_plan(caller, payload, one)?;
+        self.hash_secrets(&plan.table, &mut plan.changes).await?;
+        Ok(plan)
+    }
+
+    /// A change of rows, with its passwords as they are.
+    pub(super) fn change_plan(
         &self,
         caller: &Caller,
         payload: &Payload,
@@ -177,8 +183,7 @@ impl Database {
         } else {
             page::many_limit(payload)?
         };
-        let mut changes = Changes::parse(&table, payload.get("updates"))?;
-        self.hash_secrets(&table, &mut changes).await?;
+        let changes = Changes::parse(&table, payload.get("updates"))?;
         let stamp = self.stamp_of(&table);
         Ok(update::Plan {
             table,
@@ -220,7 +225,7 @@ impl Database {
         Ok(())
     }
 
-    fn delete_plan(
+    pub(super) fn delete_plan(
         &self,
         caller: &Caller,
         payload: &Payload,
@@ -249,6 +254,32 @@ impl Database {
     }
 }
 
+/// The new rows of a payload, each with its place.
+fn objects(payload: &Payload, many: bool) -> Result<Vec<(&Value, Place<'static>)>, DataError> {
+    static OBJECT: Place<'static> = Place::Root("object");
+    static OBJECTS: Place<'static> = Place::Root("objects");
+    let (key, place) = if many {
+        ("objects", OBJECTS)
+    } else {
+        ("object", OBJECT)
+    };
+    payload.only(&["table", key])?;
+    match payload.get(key) {
+        Some(Value::Array(objects)) if many => {
+            let each = objects.iter().enumerate();
+            Ok(each
+                .map(|(at, object)| (object, OBJECTS.item(at)))
+                .collect())
+        }
+        Some(other) if many => Err(DataError::at(
+            place,
+            format_args!("expected a list, found {}", describe(other)),
+        )),
+        Some(object) => Ok(vec![(object, place)]),
+        None => Err(DataError::at(place, "is missing")),
+    }
+}
+
 /// What writes must say on which rows; `{}` is all of them.
 fn required_where(table: &Arc<Table>, payload: &Payload) -> Result<Condition, DataError> {
     let place = Place::Root("where");
@@ -258,6 +289,6 @@ fn required_where(table: &Arc<Table>, payload: &Payload) -> Result<Condition, Da
     }
 }
 
-fn in_brackets(items: Json) -> Json {
+pub(super) fn in_brackets(items: Json) -> Json {
     Json(format!("[{}]", items.0))
 }

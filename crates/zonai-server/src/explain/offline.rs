@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use zonai_clock::Clock;
-use zonai_limit::{Client, CounterKey, CounterState, Ipv6Prefix, Moment, Operation, Registration};
+use zonai_limit::{Client, CounterKey, CounterState, Ipv6Prefix, Moment, Operation};
 use zonai_limit_sqlite::{CounterRow, FILE_NAME, Filter, SlotNames};
 
 use super::{Explain, ExplainError};
@@ -12,18 +12,18 @@ use crate::gate::Gate;
 use crate::project::reading::{self, Limits};
 use crate::project::{operations, schema};
 use crate::settings::Settings;
-use crate::{StartError, chain};
+use crate::{Additions, StartError, chain};
 
-/// The effective limits of a project, as `limits.list` of a running server answers. `code` is what a program registers.
+/// The effective limits of a project, as `limits.list` of a running server answers. `additions` are what a program registers.
 ///
 /// # Errors
 /// With every fault of the schema and the policies.
 pub async fn limits(
     settings: &Settings,
-    code: Vec<Registration>,
+    additions: &Additions,
     clock: &Clock,
 ) -> Result<Value, StartError> {
-    let limits = read(settings, &code, clock)?;
+    let limits = read(settings, additions, clock)?;
     Ok(crate::admin::limits(&limits.limiter).await)
 }
 
@@ -34,13 +34,13 @@ pub async fn limits(
 /// When the schema, the policies or the counter file cannot be read, or the request is none.
 pub async fn offline(
     settings: &Settings,
-    code: Vec<Registration>,
+    additions: &Additions,
     clock: &Clock,
     request: &Explain,
 ) -> Result<Value, OfflineError> {
     let Limits {
         limiter, counters, ..
-    } = read(settings, &code, clock)?;
+    } = read(settings, additions, clock)?;
     let path = settings.paths.data.join(FILE_NAME);
     let rows = zonai_limit_sqlite::offline::list(&path, clock, &Filter::default());
     let rows = rows.map_err(|error| {
@@ -70,12 +70,23 @@ pub enum OfflineError {
     Request(#[from] ExplainError),
 }
 
-fn read(settings: &Settings, code: &[Registration], clock: &Clock) -> Result<Limits, StartError> {
+fn read(settings: &Settings, additions: &Additions, clock: &Clock) -> Result<Limits, StartError> {
     let schema = schema::in_memory(settings, clock).map_err(StartError::Faults)?;
     let tables: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
-    let (operations, _told_by_check) =
-        operations::read(&settings.paths.operations, &settings.paths.project, &schema);
-    reading::limits(settings, code, &tables, &operations, clock).map_err(StartError::Faults)
+    let (operations, _told_by_check) = operations::read(
+        &settings.paths.operations,
+        &settings.paths.project,
+        &schema,
+        &additions.operations,
+    );
+    reading::limits(
+        settings,
+        &additions.rate_limits,
+        &tables,
+        &operations,
+        clock,
+    )
+    .map_err(StartError::Faults)
 }
 
 /// A stored counter as it is in memory; `None` for what is counted no more.

@@ -5,7 +5,8 @@ use zonai_data::Payload;
 use super::data::data_json;
 use crate::accounts;
 use crate::errors::{self, Fault};
-use crate::reply::Answer;
+use crate::hooks;
+use crate::reply::{self, Answer};
 use crate::route::{self, Route};
 use crate::way::Passed;
 
@@ -24,15 +25,10 @@ pub(super) async fn answer(passed: Passed<'_>) -> Answer {
         Ok(caller) => caller,
         Err(error) => return errors::auth(&error),
     };
-    let data = &passed.state.data;
-    let done = if many {
-        data.custom_many(&passed.admitted, &caller, name, &payload)
-            .await
-    } else {
-        data.custom(&passed.admitted, &caller, name, &payload).await
-    };
-    match done {
-        Ok(json) => data_json(json),
+    let ask = hooks::Ask::Custom { name, many };
+    match hooks::perform(passed.state, &passed.admitted, &caller, ask, payload, 0).await {
+        Ok(Some(json)) => data_json(json),
+        Ok(None) => reply::no_content(),
         Err(error) => errors::data(&error),
     }
 }

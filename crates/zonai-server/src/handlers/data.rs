@@ -32,7 +32,8 @@ pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> An
             Err(error) => errors::data(&error),
         };
     }
-    match hooks::perform(passed.state, &passed.admitted, &caller, data, payload, 0).await {
+    let ask = hooks::Ask::Data(data);
+    match hooks::perform(passed.state, &passed.admitted, &caller, ask, payload, 0).await {
         Ok(Some(json)) => data_json(json),
         Ok(None) => reply::no_content(),
         Err(error) => errors::data(&error),

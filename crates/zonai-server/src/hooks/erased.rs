@@ -1,4 +1,6 @@
-//! Hooks of any type behind one: futures in a box.
+//! Hooks of any type behind one: what happened as a value, and futures in a box.
+//!
+//! A hook is called inside its future, so that a panic of it is one of the future's, whichever way it is written.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,20 +12,21 @@ use super::{AccountHooks, Done, HookContext, TableHooks};
 
 pub(crate) type Doing<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 
+/// What happens to a table.
+pub(crate) enum TableEvent<'a> {
+    BeforeCreate(&'a mut Map<String, Value>),
+    AfterCreate(&'a Value),
+    BeforeUpdate(&'a mut Payload),
+    AfterUpdate(&'a Value),
+    BeforeDelete(&'a mut Payload),
+    AfterDelete(u64),
+    BeforeCustom(&'a str, &'a mut Payload),
+    AfterCustom(&'a str, &'a Value),
+}
+
 pub(crate) trait DynTableHooks: Send + Sync {
     fn table(&self) -> &'static str;
-    fn before_create<'a>(
-        &'a self,
-        context: &'a HookContext,
-        object: &'a mut Map<String, Value>,
-    ) -> Doing<'a>;
-    fn after_create<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a>;
-    fn before_update<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload)
-    -> Doing<'a>;
-    fn after_update<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a>;
-    fn before_delete<'a>(&'a self, context: &'a HookContext, payload: &'a mut Payload)
-    -> Doing<'a>;
-    fn after_delete<'a>(&'a self, context: &'a HookContext, rows: u64) -> Doing<'a>;
+    fn on<'a>(&'a self, event: TableEvent<'a>, context: &'a HookContext) -> Doing<'a>;
 }
 
 pub(crate) struct ErasedTable<T>(pub(crate) T);
@@ -32,35 +35,23 @@ impl<T: TableHooks> DynTableHooks for ErasedTable<T> {
     fn table(&self) -> &'static str {
         T::TABLE
     }
-    fn before_create<'a>(
-        &'a self,
-        context: &'a HookContext,
-        object: &'a mut Map<String, Value>,
-    ) -> Doing<'a> {
-        Box::pin(self.0.before_create(context, object))
-    }
-    fn after_create<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a> {
-        Box::pin(self.0.after_create(context, row))
-    }
-    fn before_update<'a>(
-        &'a self,
-        context: &'a HookContext,
-        payload: &'a mut Payload,
-    ) -> Doing<'a> {
-        Box::pin(self.0.before_update(context, payload))
-    }
-    fn after_update<'a>(&'a self, context: &'a HookContext, row: &'a Value) -> Doing<'a> {
-        Box::pin(self.0.after_update(context, row))
-    }
-    fn before_delete<'a>(
-        &'a self,
-        context: &'a HookContext,
-        payload: &'a mut Payload,
-    ) -> Doing<'a> {
-        Box::pin(self.0.before_delete(context, payload))
-    }
-    fn after_delete<'a>(&'a self, context: &'a HookContext, rows: u64) -> Doing<'a> {
-        Box::pin(self.0.after_delete(context, rows))
+
+    fn on<'a>(&'a self, event: TableEvent<'a>, context: &'a HookContext) -> Doing<'a> {
+        Box::pin(async move {
+            let hooks = &self.0;
+            match event {
+                TableEvent::BeforeCreate(object) => hooks.before_create(context, object).await,
+                TableEvent::AfterCreate(row) => hooks.after_create(context, row).await,
+                TableEvent::BeforeUpdate(payload) => hooks.before_update(context, payload).await,
+                TableEvent::AfterUpdate(row) => hooks.after_update(context, row).await,
+                TableEvent::BeforeDelete(payload) => hooks.before_delete(context, payload).await,
+                TableEvent::AfterDelete(rows) => hooks.after_delete(context, rows).await,
+                TableEvent::BeforeCustom(name, payload) => {
+                    hooks.before_custom(context, name, payload).await
+                }
+                TableEvent::AfterCustom(name, row) => hooks.after_custom(context, name, row).await,
+            }
+        })
     }
 }
 
@@ -89,17 +80,20 @@ impl<T: AccountHooks> DynAccountHooks for ErasedAccount<T> {
     fn table(&self) -> &'static str {
         T::TABLE
     }
+
     fn on<'a>(
         &'a self,
         event: AccountEvent,
         context: &'a HookContext,
         user: &'a Value,
     ) -> Doing<'a> {
-        match event {
-            AccountEvent::SignUp => Box::pin(self.0.on_sign_up(context, user)),
-            AccountEvent::SignIn => Box::pin(self.0.on_sign_in(context, user)),
-            AccountEvent::Refresh => Box::pin(self.0.on_refresh(context, user)),
-            AccountEvent::LogOut => Box::pin(self.0.on_log_out(context, user)),
-        }
+        Box::pin(async move {
+            match event {
+                AccountEvent::SignUp => self.0.on_sign_up(context, user).await,
+                AccountEvent::SignIn => self.0.on_sign_in(context, user).await,
+                AccountEvent::Refresh => self.0.on_refresh(context, user).await,
+                AccountEvent::LogOut => self.0.on_log_out(context, user).await,
+            }
+        })
     }
 }

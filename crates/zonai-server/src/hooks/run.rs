@@ -7,53 +7,62 @@ use futures_util::FutureExt;
 use serde_json::Value;
 use zonai_data::{Action, Caller, DataError, Json, Pass, Payload, Verdict};
 
-use super::erased::{AccountEvent, Doing};
+use super::erased::{AccountEvent, Doing, TableEvent};
 use super::{HookContext, HookData};
+use crate::operations;
 use crate::route::Data;
 use crate::state::State;
+
+/// What is asked of a table.
+#[derive(Clone, Copy)]
+pub(crate) enum Ask<'a> {
+    Data(Data),
+    Custom { name: &'a str, many: bool },
+}
 
 /// Does what a route asks of a table. Without hooks for the table it is the operation alone.
 pub(crate) async fn perform(
     state: &Arc<State>,
     pass: &impl Pass,
     caller: &Caller,
-    data: Data,
+    ask: Ask<'_>,
     mut payload: Payload,
     depth: usize,
 ) -> Result<Option<Json>, DataError> {
-    let hooked = payload
-        .table()
-        .is_ok_and(|table| state.hooks.of(table).next().is_some());
-    if !hooked {
-        return operate(state, pass, caller, data, &payload).await;
-    }
-    let table = payload.table()?.to_owned();
-    if is_denied(state, &table, caller, data) {
-        return Err(DataError::Forbidden);
-    }
-    let context = HookContext {
+    let context = || HookContext {
         caller: caller.clone(),
         data: HookData {
             state: Arc::clone(state),
             depth,
         },
     };
-    before(state, &context, &table, data, &mut payload).await?;
-    let result = match data {
-        Data::DeleteMany => {
+    let hooked = payload
+        .table()
+        .is_ok_and(|table| state.hooks.of(table).next().is_some());
+    if !hooked {
+        return operate(state, pass, caller, ask, &payload, context).await;
+    }
+    let table = payload.table()?.to_owned();
+    if is_denied(state, &table, caller, ask) {
+        return Err(DataError::Forbidden);
+    }
+    let hook_context = context();
+    before(state, &hook_context, &table, ask, &mut payload).await?;
+    let result = match ask {
+        Ask::Data(Data::DeleteMany) => {
             let rows = state.data.delete_many(pass, caller, &payload).await?;
-            after_delete(state, &context, &table, rows).await;
+            after_delete(state, &hook_context, &table, rows).await;
             return Ok(None);
         }
-        Data::Delete => {
+        Ask::Data(Data::Delete) => {
             state.data.delete(pass, caller, &payload).await?;
-            after_delete(state, &context, &table, 1).await;
+            after_delete(state, &hook_context, &table, 1).await;
             return Ok(None);
         }
-        _ => operate(state, pass, caller, data, &payload).await?,
+        _ => operate(state, pass, caller, ask, &payload, context).await?,
     };
     if let Some(json) = &result {
-        after(state, &context, &table, data, json).await;
+        after(state, &hook_context, &table, ask, json).await;
     }
     Ok(result)
 }
@@ -62,10 +71,22 @@ async fn operate(
     state: &State,
     pass: &impl Pass,
     caller: &Caller,
-    data: Data,
+    ask: Ask<'_>,
     payload: &Payload,
+    context: impl FnOnce() -> HookContext,
 ) -> Result<Option<Json>, DataError> {
     let database = &state.data;
+    let data = match ask {
+        Ask::Data(data) => data,
+        Ask::Custom { name, many } => {
+            let done = match (state.operations.get(payload.table()?, name), many) {
+                (Some(operation), _) => operations::run(operation, context(), payload, many).await,
+                (None, false) => database.custom(pass, caller, name, payload).await,
+                (None, true) => database.custom_many(pass, caller, name, payload).await,
+            };
+            return done.map(Some);
+        }
+    };
     match data {
         Data::Get => database.get(pass, caller, payload).await.map(Some),
         Data::List => database.list(pass, caller, payload).await.map(Some),
@@ -83,50 +104,63 @@ async fn operate(
 }
 
 /// Whether the rules say no whatever the row: then no hook runs.
-fn is_denied(state: &State, table: &str, caller: &Caller, data: Data) -> bool {
-    let action = match data {
-        Data::Get => Action::View,
-        Data::List => Action::List,
-        Data::Count => Action::Count,
-        Data::Create | Data::CreateMany => Action::Create,
-        Data::Update | Data::UpdateMany => Action::Update,
-        Data::Delete | Data::DeleteMany => Action::Delete,
+fn is_denied(state: &State, table: &str, caller: &Caller, ask: Ask<'_>) -> bool {
+    let Some(table) = state.data.schema().table(table) else {
+        return false;
     };
-    let found = state.data.schema().table(table);
-    found.is_some_and(|table| state.data.verdict(table, action, caller) == Verdict::Deny)
+    let action = match ask {
+        Ask::Custom { name, .. } => {
+            return state.data.custom_verdict(table, name, caller) == Verdict::Deny;
+        }
+        Ask::Data(Data::Get) => Action::View,
+        Ask::Data(Data::List) => Action::List,
+        Ask::Data(Data::Count) => Action::Count,
+        Ask::Data(Data::Create | Data::CreateMany) => Action::Create,
+        Ask::Data(Data::Update | Data::UpdateMany) => Action::Update,
+        Ask::Data(Data::Delete | Data::DeleteMany) => Action::Delete,
+    };
+    state.data.verdict(table, action, caller) == Verdict::Deny
 }
 
 async fn before(
     state: &State,
     context: &HookContext,
     table: &str,
-    data: Data,
+    ask: Ask<'_>,
     payload: &mut Payload,
 ) -> Result<(), DataError> {
     for hooks in state.hooks.of(table) {
-        match data {
-            Data::Create => {
-                if let Some(Value::Object(object)) = payload.get_mut("object") {
-                    abort(hooks.before_create(context, object)).await?;
-                }
-            }
-            Data::CreateMany => {
+        let event = match ask {
+            Ask::Data(Data::Create) => match payload.get_mut("object") {
+                Some(Value::Object(object)) => TableEvent::BeforeCreate(object),
+                _ => continue,
+            },
+            Ask::Data(Data::CreateMany) => {
                 if let Some(Value::Array(objects)) = payload.get_mut("objects") {
                     for object in objects.iter_mut().filter_map(Value::as_object_mut) {
-                        abort(hooks.before_create(context, object)).await?;
+                        abort(hooks.on(TableEvent::BeforeCreate(object), context)).await?;
                     }
                 }
+                continue;
             }
-            Data::Update | Data::UpdateMany => abort(hooks.before_update(context, payload)).await?,
-            Data::Delete | Data::DeleteMany => abort(hooks.before_delete(context, payload)).await?,
-            Data::Get | Data::List | Data::Count => {}
-        }
+            Ask::Data(Data::Update | Data::UpdateMany) => TableEvent::BeforeUpdate(payload),
+            Ask::Data(Data::Delete | Data::DeleteMany) => TableEvent::BeforeDelete(payload),
+            Ask::Custom { name, .. } => TableEvent::BeforeCustom(name, payload),
+            Ask::Data(Data::Get | Data::List | Data::Count) => continue,
+        };
+        abort(hooks.on(event, context)).await?;
     }
     Ok(())
 }
 
-async fn after(state: &State, context: &HookContext, table: &str, data: Data, json: &Json) {
-    if matches!(data, Data::Get | Data::List | Data::Count) {
+async fn after(state: &State, context: &HookContext, table: &str, ask: Ask<'_>, json: &Json) {
+    let event = |row| match ask {
+        Ask::Data(Data::Create | Data::CreateMany) => Some(TableEvent::AfterCreate(row)),
+        Ask::Data(Data::Update | Data::UpdateMany) => Some(TableEvent::AfterUpdate(row)),
+        Ask::Custom { name, .. } => Some(TableEvent::AfterCustom(name, row)),
+        Ask::Data(Data::Get | Data::List | Data::Count | Data::Delete | Data::DeleteMany) => None,
+    };
+    if event(&Value::Null).is_none() {
         return;
     }
     let rows = match json.to_value() {
@@ -134,20 +168,15 @@ async fn after(state: &State, context: &HookContext, table: &str, data: Data, js
         row => vec![row],
     };
     for hooks in state.hooks.of(table) {
-        for row in &rows {
-            match data {
-                Data::Create | Data::CreateMany => {
-                    note(hooks.after_create(context, row), table).await
-                }
-                _ => note(hooks.after_update(context, row), table).await,
-            }
+        for event in rows.iter().filter_map(event) {
+            note(hooks.on(event, context), table).await;
         }
     }
 }
 
 async fn after_delete(state: &State, context: &HookContext, table: &str, rows: u64) {
     for hooks in state.hooks.of(table) {
-        note(hooks.after_delete(context, rows), table).await;
+        note(hooks.on(TableEvent::AfterDelete(rows), context), table).await;
     }
 }
 

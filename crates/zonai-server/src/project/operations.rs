@@ -1,4 +1,4 @@
-//! Operations files: `lib/src/operations/<table>.yaml`, changes of rows under a name.
+//! Operations files, `lib/src/operations/<table>.yaml`: changes of rows under a name; and the names of those in code.
 //!
 //! Reads texts with their places; what an expression may hold is the business of `zonai-data`.
 
@@ -8,18 +8,57 @@ use zonai_data::{Operation, Operations, Schema, Table};
 use zonai_policy::yaml::{Entry, Map, Node};
 use zonai_policy::{Diagnostic, Faults};
 
-use super::{place, tables};
+use super::{place, shown, tables};
+use crate::operations::CustomOperations;
 
 /// The longest name of an operation, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Reads every operations file of a folder, and every fault of every file. An operation with a fault has its name all the
-/// same, so that a rule or a policy that names it is not called wrong.
+/// What the letters of a name must be.
+const NAME: &str =
+    "the name of an operation is letters, digits, `_` and `-`, with a letter first, at most 64";
+
+/// The operations of the files of a folder and those in code, and every fault of them. An operation with a fault has its
+/// name all the same, so that a rule or a policy that names it is not called wrong.
 pub(crate) fn read(
     folder: &Path,
     project: &Path,
     schema: &Schema,
+    code: &CustomOperations,
 ) -> (Operations, Vec<Diagnostic>) {
+    let (mut operations, mut faults) = files(folder, project, schema);
+    for one in code.all() {
+        let fault = |message: String| Diagnostic::whole_file(one.type_name(), message);
+        let (name, Some(table)) = (one.name(), schema.table(one.table())) else {
+            let known = schema.tables().map(|table| table.name.as_str());
+            let message = format!("there is no table `{}`", one.table());
+            faults.push(fault(message).with_nearest(one.table(), known));
+            continue;
+        };
+        let message = if table.is_view {
+            format!("`{}` is a view and can only be read", table.name)
+        } else if !is_name(name) {
+            format!("{NAME}, and not `{name}`")
+        } else if let Some(other) = operations.get(&table.name, name) {
+            let first = if other.is_in_code() {
+                "in code".to_owned()
+            } else {
+                format!("by a file in {}", shown(folder, project))
+            };
+            format!(
+                "the custom operation `{name}` of `{}` is registered already, {first}",
+                table.name
+            )
+        } else {
+            operations.add(table, name, Operation::in_code());
+            continue;
+        };
+        faults.push(fault(message));
+    }
+    (operations, faults)
+}
+
+fn files(folder: &Path, project: &Path, schema: &Schema) -> (Operations, Vec<Diagnostic>) {
     let mut operations = Operations::default();
     let faults = tables::read(folder, project, schema, |table, map, faults| {
         map.check_keys(&["table", "custom"], faults);
@@ -57,8 +96,7 @@ fn read_operation(
     faults: &mut Faults<'_>,
 ) -> Option<Operation> {
     if !is_name(&entry.key) {
-        let message = "the name of an operation is letters, digits, `_` and `-`, with a letter first, at most 64";
-        faults.at(entry.key_span, message);
+        faults.at(entry.key_span, NAME);
         return None;
     }
     let mut operation = Operation::default();

@@ -44,7 +44,12 @@ pub(crate) fn read(
 ) -> Reading {
     let paths = &settings.paths;
     let tables: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
-    let (operations, mut faults) = operations::read(&paths.operations, &paths.project, schema);
+    let (operations, mut faults) = operations::read(
+        &paths.operations,
+        &paths.project,
+        schema,
+        &additions.operations,
+    );
     let mut keep = |found: Vec<Diagnostic>| faults.extend(found);
     let rules = rules::read(&paths.rules, &paths.project, schema, &operations)
         .map_err(&mut keep)

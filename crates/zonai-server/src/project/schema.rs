@@ -10,6 +10,7 @@ use zonai_policy::{Diagnostic, Source, Span};
 
 use super::{chain, known, operations, shown, table_options};
 use crate::accounts;
+use crate::operations::CustomOperations;
 use crate::settings::{Paths, Settings};
 
 /// The tables that the schema files make, on a database in memory.
@@ -33,18 +34,23 @@ pub(crate) fn in_memory(settings: &Settings, clock: &Clock) -> Result<Schema, Ve
         .map_err(of_files)
 }
 
-/// What the readers of policy files must know of the tables of a project.
+/// What the readers of policy files must know of the tables of a project, and of the operations that a program adds.
 ///
 /// # Errors
 /// With every fault of the schema files and of `app.tables`.
 pub fn policy_tables(
     settings: &Settings,
+    code: &CustomOperations,
     clock: &Clock,
 ) -> Result<zonai_policy::Tables, Vec<Diagnostic>> {
     let schema = in_memory(settings, clock)?;
     let names = schema.tables().map(|table| table.name.as_str());
-    let (operations, _told_by_check) =
-        operations::read(&settings.paths.operations, &settings.paths.project, &schema);
+    let (operations, _told_by_check) = operations::read(
+        &settings.paths.operations,
+        &settings.paths.project,
+        &schema,
+        code,
+    );
     Ok(super::policy_tables(&known(
         names,
         &settings.app.tables,

@@ -98,6 +98,7 @@ pub(crate) async fn state(
     Ok(State {
         jobs: Jobs::new(history, crons),
         hooks: additions.hooks,
+        operations: additions.operations,
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
         bodies: Held::new(&settings.bounds),

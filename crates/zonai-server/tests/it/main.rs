@@ -16,6 +16,7 @@ mod concurrency;
 mod counting;
 mod explaining;
 mod operations;
+mod operations_in_code;
 mod proxies;
 mod refusal;
 mod reload;

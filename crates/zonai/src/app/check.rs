@@ -25,9 +25,9 @@ impl App {
 
     /// What would happen to a request where no server runs, by the files and the stored counters.
     pub(crate) fn explain(&self, request: &Explain) -> Result<Value> {
-        let (settings, code) = (self.reading()?, self.additions.rate_limits.clone());
+        let settings = self.reading()?;
         let clock = Clock::system();
-        let explained = explain::offline(&settings, code, &clock, request);
+        let explained = explain::offline(&settings, &self.additions, &clock, request);
         let explained = crate::cli::runtime()?.block_on(explained);
         explained.map_err(|error| match error {
             OfflineError::Files(error) => files::refused(self.draft(), error),
@@ -35,11 +35,19 @@ impl App {
         })
     }
 
+    /// What policy files may name.
+    pub(crate) fn policy_tables(&self) -> Result<zonai_policy::Tables> {
+        let code = &self.additions.operations;
+        zonai_server::policy_tables(&self.reading()?, code, &Clock::system())
+            .map_err(|faults| Error::Faults(files::placed(self.draft(), faults)))
+    }
+
     /// The limits in force where no server runs, by the files.
     pub(crate) fn limits(&self) -> Result<Value> {
-        let (settings, code) = (self.reading()?, self.additions.rate_limits.clone());
+        let settings = self.reading()?;
         let clock = Clock::system();
-        let limits = crate::cli::runtime()?.block_on(explain::limits(&settings, code, &clock));
+        let limits =
+            crate::cli::runtime()?.block_on(explain::limits(&settings, &self.additions, &clock));
         limits.map_err(|error| files::refused(self.draft(), error))
     }
 }

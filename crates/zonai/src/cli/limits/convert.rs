@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-use zonai_clock::Clock;
 use zonai_policy::{Source, Tables, read_dart, to_yaml};
 
 use crate::cli::args::limits::ConvertArguments;
 use crate::cli::output;
 use crate::config::shown;
-use crate::{App, Error, Result, files};
+use crate::{App, Error, Result};
 
 /// A Dart file and the same limits in YAML.
 struct Converted {
@@ -22,8 +21,7 @@ struct Converted {
 
 pub(super) fn run(arguments: &ConvertArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
-    let tables = zonai_server::policy_tables(&app.reading()?, &Clock::system())
-        .map_err(|faults| Error::Faults(files::placed(app.draft(), faults)))?;
+    let tables = app.policy_tables()?;
     let converted = convert(&app.draft().paths.rate_limit, &tables)?;
     if converted.is_empty() {
         output::note(format_args!(
