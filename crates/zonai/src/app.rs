@@ -31,10 +31,11 @@ use crate::{Error, Result};
 /// # }
 /// ```
 ///
-/// Code adds limits and hooks:
+/// Code adds limits, hooks and custom operations:
 ///
 /// ```
-/// use zonai::{App, HookContext, HookError, RateLimitPolicy, TableHooks, TableRateLimits};
+/// use zonai::{App, CustomOperation, HookContext, HookError, OperationError, OperationRequest, Performed};
+/// use zonai::{RateLimitPolicy, TableHooks, TableRateLimits};
 /// use serde_json::{Map, Value};
 ///
 /// struct Tasks;
@@ -58,6 +59,26 @@ use crate::{Error, Result};
 ///     }
 /// }
 ///
+/// /// `PATCH /db/custom/shout`, for whom `custom: {shout: …}` of the rules allows it.
+/// struct Shout;
+///
+/// impl CustomOperation for Shout {
+///     const TABLE: &'static str = "tasks";
+///     const NAME: &'static str = "shout";
+///
+///     async fn perform(&self, request: OperationRequest) -> Result<Performed, OperationError> {
+///         let end = request.input("end").and_then(Value::as_str).unwrap_or("!").to_owned();
+///         // In the transaction of the write: all rows or none.
+///         request
+///             .change(move |task, _tables| {
+///                 let title = task["title"].as_str().ok_or("a task without a title")?;
+///                 task["title"] = (title.to_uppercase() + &end).into();
+///                 Ok(())
+///             })
+///             .await
+///     }
+/// }
+///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # std::fs::write(folder.path().join("zonai.yaml"), "")?;
@@ -67,8 +88,8 @@ use crate::{Error, Result};
 /// # let project = folder.path();
 /// let runtime = tokio::runtime::Runtime::new()?;
 /// runtime.block_on(async {
-///     let app = App::open(project)?.rate_limits(Tasks).hooks(Tasks).listen_on_free_port();
-///     let server = app.start().await?;
+///     let app = App::open(project)?.rate_limits(Tasks).hooks(Tasks).operation(Shout);
+///     let server = app.listen_on_free_port().start().await?;
 ///     assert!(server.addresses()[0].port() > 0);
 ///     server.stop().await
 /// })?;

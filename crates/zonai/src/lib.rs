@@ -21,6 +21,9 @@
 //!     zonai::App::open(".")?.rate_limits(TaskRateLimits).serve()
 //! }
 //! ```
+//!
+//! Code is a trait and a type a table: limits ([`TableRateLimits`], [`AuthTableRateLimits`]), hooks around operations and
+//! sign-ins ([`TableHooks`], [`AccountHooks`]), and custom operations ([`CustomOperation`]); [`App`] shows them together.
 
 mod accounts;
 mod app;

@@ -1,8 +1,9 @@
 //! Custom operations that a program performs, and hooks around custom operations.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use zonai_data::{DataError, Payload};
 use zonai_server::explain::Explain;
@@ -338,7 +339,7 @@ impl TableHooks for Watch {
         operation: &str,
         payload: &mut Payload,
     ) -> Result<(), HookError> {
-        self.0.lock().unwrap().push(format!("before {operation}"));
+        self.0.lock().push(format!("before {operation}"));
         if payload.get("limit") == Some(&json!(1)) {
             return Err("never one alone".into());
         }
@@ -358,7 +359,7 @@ impl TableHooks for Watch {
         row: &Value,
     ) -> Result<(), HookError> {
         let seen = format!("after {operation} {}", row["stock"]);
-        self.0.lock().unwrap().push(seen);
+        self.0.lock().push(seen);
         Err("too late".into())
     }
 }
@@ -373,7 +374,7 @@ async fn hooks_run_around_custom_operations() {
     project.file("lib/src/rate_limit/items.yaml", policy);
     let server = TestServer::start_with(&project, all).await;
     let client = server.client();
-    let seen = || std::mem::take(&mut *watch.0.lock().unwrap());
+    let seen = || std::mem::take(&mut *watch.0.lock());
     assert_eq!(sell(&client, "a", 0).await.0, 200);
     assert_eq!(
         seen(),

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use zonai::{App, HookContext, HookError, RateLimitPolicy, Server, TableHooks, TableRateLimits};
+use zonai::{
+    App, CustomOperation, HookContext, HookError, OperationError, OperationRequest, Performed,
+    RateLimitPolicy, Server, TableHooks, TableRateLimits,
+};
 
 use crate::run::Folder;
 
@@ -173,10 +176,23 @@ impl TableHooks for Taks {
     const TABLE: &'static str = "taks";
 }
 
+impl CustomOperation for Taks {
+    const TABLE: &'static str = "taks";
+    const NAME: &'static str = "finish";
+
+    async fn perform(&self, request: OperationRequest) -> Result<Performed, OperationError> {
+        request.change(|_, _| Ok(())).await
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_does_not_exist_stops_the_start_and_the_nearest_is_named() {
     let folder = project();
-    for app in [app(&folder).rate_limits(Taks), app(&folder).hooks(Taks)] {
+    for app in [
+        app(&folder).rate_limits(Taks),
+        app(&folder).hooks(Taks),
+        app(&folder).operation(Taks),
+    ] {
         let error = app.start().await.err().unwrap();
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();
