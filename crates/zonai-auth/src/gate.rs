@@ -1,6 +1,7 @@
 //! Who may sign up, sign in and reset a password: the seam to the rules, which are not this crate's business.
 
 use rusqlite::Connection;
+use rusqlite::types::Value as Cell;
 use serde_json::{Map, Value};
 
 use crate::{AuthError, Caller};
@@ -36,6 +37,22 @@ pub trait AuthGate: Send + Sync + 'static {
     /// # Errors
     /// A fault; a hook that throws is [`AuthError::BadRequest`] with its text. Either undoes the request.
     fn allows(&self, connection: &Connection, ask: &AuthAsk<'_>) -> Result<bool, AuthError>;
+
+    /// Whether a sign-up would be allowed whose row breaks a constraint, by the values that it was to have: only then the
+    /// constraint is told of.
+    ///
+    /// # Errors
+    /// As [`AuthGate::allows`].
+    fn would_allow(
+        &self,
+        connection: &Connection,
+        table: &str,
+        row: &[(String, Cell)],
+        caller: Option<&Caller>,
+    ) -> Result<bool, AuthError> {
+        let _ = (connection, table, row, caller);
+        Ok(false)
+    }
 
     /// What goes into a new token as `claims`.
     fn claims(&self, table: &str, row: &Map<String, Value>) -> Map<String, Value> {

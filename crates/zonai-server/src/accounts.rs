@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header};
 use rusqlite::Connection;
+use rusqlite::types::Value;
 use zonai_auth::{
     Auth, AuthAction, AuthAsk, AuthError, AuthGate, AuthSettings, Hasher, MailTransport, Password,
     TableSetup, Templates, parse_bearer,
@@ -140,6 +141,19 @@ impl AuthGate for AskRules {
         let caller = ask.caller.map_or(Caller::Anonymous, as_data);
         self.0
             .account_allows(connection, ask.table, action, ask.row, &caller)
+            .map_err(|_logged| AuthError::Internal)
+    }
+
+    fn would_allow(
+        &self,
+        connection: &Connection,
+        table: &str,
+        row: &[(String, Value)],
+        caller: Option<&zonai_auth::Caller>,
+    ) -> Result<bool, AuthError> {
+        let caller = caller.map_or(Caller::Anonymous, as_data);
+        self.0
+            .new_account_allowed(connection, table, row, &caller)
             .map_err(|_logged| AuthError::Internal)
     }
 }

@@ -8,7 +8,7 @@ use zonai_data::Pass;
 use super::{Auth, Core};
 use crate::error::BAD_TOKEN;
 use crate::gate::{AuthAction, AuthAsk};
-use crate::rows::accounts::{Account, AuthTable};
+use crate::rows::accounts::{Account, AuthTable, Inserted, NewAccount};
 use crate::rows::tokens;
 use crate::{AuthError, Caller, Claims, Secret, Session, UserId, db};
 
@@ -181,6 +181,32 @@ impl Core {
             access_token: self.tokens.sign(&claims)?,
             user: account.user,
         })
+    }
+
+    /// Makes the account of a sign-up, and asks the rules: their no comes before the fault of a constraint, which would tell
+    /// what is there. `None` where the address has an account already.
+    pub(super) fn make_account(
+        &self,
+        connection: &Connection,
+        table: &AuthTable,
+        new: &NewAccount<'_>,
+        caller: Option<&Caller>,
+    ) -> Result<Option<Account>, AuthError> {
+        match table.insert(connection, new) {
+            Ok(Inserted::AddressTaken) => Ok(None),
+            Ok(Inserted::Made(account)) => {
+                self.ask(connection, AuthAction::SignUp, table, &account, caller)?;
+                Ok(Some(*account))
+            }
+            Err(error @ (AuthError::Conflict(_) | AuthError::Unprocessable(_))) => {
+                let row = table.cells(new)?;
+                let allowed = self
+                    .gate
+                    .would_allow(connection, &table.name, &row, caller)?;
+                Err(if allowed { error } else { AuthError::Forbidden })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Asks the rules; a no is an error.

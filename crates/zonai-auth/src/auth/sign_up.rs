@@ -9,9 +9,8 @@ use zonai_limit::Client;
 
 use super::Auth;
 use super::sign_in::no_passwords;
-use crate::gate::AuthAction;
 use crate::requests::{MailTo, SignIn, SignUp};
-use crate::rows::accounts::{AuthTable, Inserted, NewAccount};
+use crate::rows::accounts::{AuthTable, NewAccount};
 use crate::{AuthError, Caller, MailKind, Password, Session, db};
 
 impl Auth {
@@ -87,17 +86,10 @@ impl Auth {
                 object: &request.object,
                 now_ms,
             };
-            let Inserted::Made(account) = table.insert(connection, &new)? else {
-                return Ok(None);
-            };
-            core.ask(
-                connection,
-                AuthAction::SignUp,
-                &table,
-                &account,
-                caller.as_ref(),
-            )?;
-            core.issue(connection, &table, *account).map(Some)
+            match core.make_account(connection, &table, &new, caller.as_ref())? {
+                Some(account) => core.issue(connection, &table, account).map(Some),
+                None => Ok(None),
+            }
         };
         match db::write(&self.core.engine, pass, make).await? {
             Some(session) => Ok(session),
@@ -139,16 +131,8 @@ impl Auth {
                 object,
                 now_ms,
             };
-            if let Inserted::Made(account) = table.insert(connection, &new)? {
-                core.ask(
-                    connection,
-                    AuthAction::SignUp,
-                    &table,
-                    &account,
-                    caller.as_ref(),
-                )?;
-            }
-            Ok(())
+            core.make_account(connection, &table, &new, caller.as_ref())
+                .map(drop)
         };
         db::write(&self.core.engine, pass, make).await?;
         self.send_mail(kind, to)

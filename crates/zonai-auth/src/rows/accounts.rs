@@ -156,6 +156,29 @@ impl AuthTable {
         connection: &Connection,
         new: &NewAccount<'_>,
     ) -> Result<Inserted, AuthError> {
+        let cells = self.cells(new)?;
+        let names: Vec<_> = cells.iter().map(|(name, _)| quote(name)).collect();
+        let (names, places) = (names.join(", "), vec!["?"; cells.len()].join(", "));
+        let sql = format!(
+            "INSERT INTO {} ({names}) VALUES ({places})",
+            quote(&self.name)
+        );
+        let cells = params_from_iter(cells.into_iter().map(|(_, cell)| cell));
+        let done = connection.execute(&sql, cells).map_err(AuthError::from);
+        let there = self.by_address(connection, new.address)?;
+        match (done, there) {
+            (Ok(_), Some(account)) => Ok(Inserted::Made(Box::new(account))),
+            (Ok(_), None) => Err(AuthError::Internal),
+            (Err(AuthError::Conflict(_)), Some(_)) => Ok(Inserted::AddressTaken),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// The columns of a new account, and their values.
+    ///
+    /// # Errors
+    /// 400 for a column that cannot be set.
+    pub(crate) fn cells(&self, new: &NewAccount<'_>) -> Result<Vec<(String, Cell)>, AuthError> {
         let mut cells = columns::from_object(self, new.object)?;
         let mut set = |name: &str, value| cells.push((name.to_owned(), value));
         if !self.key_is_integer() {
@@ -172,21 +195,7 @@ impl AuthTable {
             let column = &self.table.columns[at];
             set(&column.name, columns::time(column.kind, new.now_ms));
         }
-        let names: Vec<_> = cells.iter().map(|(name, _)| quote(name)).collect();
-        let (names, places) = (names.join(", "), vec!["?"; cells.len()].join(", "));
-        let sql = format!(
-            "INSERT INTO {} ({names}) VALUES ({places})",
-            quote(&self.name)
-        );
-        let cells = params_from_iter(cells.into_iter().map(|(_, cell)| cell));
-        let done = connection.execute(&sql, cells).map_err(AuthError::from);
-        let there = self.by_address(connection, new.address)?;
-        match (done, there) {
-            (Ok(_), Some(account)) => Ok(Inserted::Made(Box::new(account))),
-            (Ok(_), None) => Err(AuthError::Internal),
-            (Err(AuthError::Conflict(_)), Some(_)) => Ok(Inserted::AddressTaken),
-            (Err(error), _) => Err(error),
-        }
+        Ok(cells)
     }
 
     /// Checks the `object` of a sign-up before anything is hashed.

@@ -45,6 +45,16 @@ impl AuthGate for Gate {
         Ok(*self.0.lock() != Some(ask.action))
     }
 
+    fn would_allow(
+        &self,
+        _: &Connection,
+        _: &str,
+        _: &[(String, rusqlite::types::Value)],
+        _: Option<&zonai_auth::Caller>,
+    ) -> Result<bool, AuthError> {
+        Ok(*self.0.lock() != Some(AuthAction::SignUp))
+    }
+
     fn claims(&self, table: &str, _: &Map<String, Value>) -> Map<String, Value> {
         Map::from_iter([("from".to_owned(), json!(table))])
     }

@@ -1,10 +1,11 @@
 //! Custom operations and the rules on accounts: what the project wrote down beside the operations that every table has.
 
+use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::scope::{Rule, Scope};
-use super::{Database, update};
+use super::{Database, proposed, update};
 use crate::query::changes::Changes;
 use crate::query::{Condition, Place, Sql, page};
 use crate::rights::{AccountAction, RowExpr, Verdict};
@@ -155,5 +156,31 @@ impl Database {
         sql.column(RowExpr::ROW, &key.name).push("=").bind(value);
         sql.push(" AND ").expression(&rule);
         Ok(sql.prepare(conn)?.exists(params_from_iter(&sql.values))?)
+    }
+
+    /// What the rules say about a sign-up whose row cannot be written, by the values that it was to have; the other columns
+    /// have their defaults.
+    ///
+    /// # Errors
+    /// 404 where there is no such table.
+    pub fn new_account_allowed(
+        &self,
+        conn: &Connection,
+        table: &str,
+        row: &[(String, Bound)],
+        caller: &Caller,
+    ) -> Result<bool, DataError> {
+        let table = self.inner.schema.table(table).ok_or(DataError::NotFound)?;
+        self.inner.asked();
+        let rights = self.inner.rights.load();
+        let place = |(name, value): &(String, Bound)| Some((table.place(name)?, value.clone()));
+        Ok(match rights.account(table, AccountAction::SignUp, caller) {
+            Verdict::Allow => true,
+            Verdict::Deny | Verdict::Change { .. } => false,
+            Verdict::Rows(rule) => {
+                let given: Vec<_> = row.iter().filter_map(place).collect();
+                proposed::allows_new(conn, table, &rule, &given)
+            }
+        })
     }
 }

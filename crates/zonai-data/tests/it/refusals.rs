@@ -285,7 +285,9 @@ async fn a_change_that_cannot_be_written_is_judged_as_one_that_can() {
 /// Of a computed column, and of a number that SQLite has yet to give, nothing is known: the answer is no.
 #[tokio::test]
 async fn what_only_the_database_can_tell_is_a_no() {
-    let schema = format!("CREATE TABLE bound {COLUMNS}, CONSTRAINT never CHECK (0));");
+    let schema = format!(
+        "CREATE TABLE bound {COLUMNS}, CONSTRAINT never CHECK (0)); CREATE TABLE free {COLUMNS});"
+    );
     let data = open(&schema);
     let wanted = payload(json!({"table": "bound", "object": {"whole": 5}}));
     for text in ["twice = 10", "twice is null", "id is null", "id > 0"] {
@@ -293,6 +295,16 @@ async fn what_only_the_database_can_tell_is_a_no() {
         let refused = data.db.create(&data.pass, &Caller::Anonymous, &wanted);
         assert_eq!(refused.await, Err(DataError::Forbidden), "{text}");
     }
+    data.sql(
+        "CREATE TRIGGER never BEFORE UPDATE ON free BEGIN SELECT RAISE(ABORT, 'rows stay'); END;
+         INSERT INTO free (id, whole) VALUES (1, 5);",
+    )
+    .await;
+    rule(&data, "free", Action::Update, "new.twice = 10");
+    let updates = json!([{"column": "whole", "value": 6}]);
+    let changed = payload(json!({"table": "free", "where": {}, "updates": updates}));
+    let refused = data.db.update(&data.pass, &Caller::Anonymous, &changed);
+    assert_eq!(refused.await, Err(DataError::Forbidden));
     let numbered = payload(json!({"table": "bound", "object": {"id": 3}}));
     rule(&data, "bound", Action::Create, "id = 3");
     let told = data.db.create(&data.pass, &Caller::Anonymous, &numbered);

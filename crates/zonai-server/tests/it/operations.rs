@@ -325,6 +325,39 @@ async fn rules_on_accounts_are_asked() {
     assert_eq!(signed_in.json("PATCH", "/db", &block).await.status, 403);
 }
 
+/// A sign-up that its rule refuses hears of no constraint either.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_sign_up_hears_of_no_constraint() {
+    let project = shop();
+    project.file(
+        "lib/src/schemas/002_names.sql",
+        "CREATE TABLE people (id TEXT PRIMARY KEY, email TEXT UNIQUE NOT NULL, password TEXT, name TEXT UNIQUE,
+           age INTEGER CHECK (age > 0), role TEXT DEFAULT 'guest');\n",
+    );
+    project.file(
+        "zonai.yaml",
+        "listen: [\"127.0.0.1:0\"]\napp:\n  tables:\n    people: {auth: [password]}\n",
+    );
+    let rule = "signUp: email like '%@good.org' and role = 'guest'\n";
+    project.file("lib/src/rules/people.yaml", rule);
+    let server = TestServer::start(&project).await;
+    let client = server.client();
+    let sign_up = |email: &'static str, object: Value| {
+        let password = "correct horse battery";
+        let body =
+            json!({"table": "people", "email": email, "password": password, "object": object});
+        let client = &client;
+        async move { client.json("POST", "/auth/sign-up", &body).await.status }
+    };
+    assert_eq!(sign_up("a@good.org", json!({"name": "ann"})).await, 200);
+    assert_eq!(sign_up("b@good.org", json!({"name": "ann"})).await, 409);
+    assert_eq!(sign_up("b@good.org", json!({"age": 0})).await, 422);
+    assert_eq!(sign_up("b@bad.org", json!({"name": "ann"})).await, 403);
+    assert_eq!(sign_up("b@bad.org", json!({"age": 0})).await, 403);
+    let boss = json!({"name": "ann", "role": "boss"});
+    assert_eq!(sign_up("b@good.org", boss).await, 403);
+}
+
 async fn faults(project: &Project) -> Vec<String> {
     match TestServer::try_start(project, Additions::default()).await {
         Err(StartError::Faults(faults)) => faults
