@@ -325,6 +325,51 @@ async fn rules_on_accounts_are_asked() {
     assert_eq!(signed_in.json("PATCH", "/db", &block).await.status, 403);
 }
 
+/// 403 and not 409 or 422, for a row that neither the rule nor the table would have.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_a_rule_refuses_is_a_403_whatever_else_is_wrong_with_it() {
+    let project = shop();
+    project.file(
+        "lib/src/schemas/002_orders.sql",
+        "CREATE TABLE orders (id TEXT PRIMARY KEY, item TEXT NOT NULL REFERENCES items (id), slip TEXT UNIQUE,
+           amount INTEGER NOT NULL DEFAULT 1 CHECK (amount > 0), state TEXT DEFAULT 'new');
+         INSERT INTO orders (id, item, slip) VALUES ('o', 'a', 's'), ('p', 'a', 't');\n",
+    );
+    project.file(
+        "lib/src/operations/orders.yaml",
+        "custom:\n  empty: {set: {amount: amount - 1, state: \"'new'\"}}\n  paid: {set: {amount: amount - 1, state: \"'paid'\"}}\n",
+    );
+    project.file(
+        "lib/src/rules/orders.yaml",
+        "create: state = 'new'\nupdate: new.state = 'new'\ncustom: {empty: new.state = 'new', paid: new.state = 'new'}\n",
+    );
+    let server = TestServer::start(&project).await;
+    let client = server.client();
+    let faults = [
+        (json!({"item": "nothing"}), 422),
+        (json!({"item": "a", "slip": "s"}), 409),
+        (json!({"item": null}), 422),
+        (json!({"item": "a", "amount": 0}), 422),
+    ];
+    for (object, fault) in faults {
+        for (state, status) in [("new", fault), ("paid", 403)] {
+            let mut object = object.clone();
+            object["state"] = json!(state);
+            let create = json!({"table": "orders", "object": object});
+            let created = client.json("POST", "/db", &create).await;
+            assert_eq!(created.status, status, "{object}: {}", created.text());
+            let updates = json!({"type": "object", "object": object});
+            let update =
+                json!({"table": "orders", "where": {"id": {"eq": "p"}}, "updates": updates});
+            let changed = client.json("PATCH", "/db", &update).await;
+            assert_eq!(changed.status, status, "{object}: {}", changed.text());
+        }
+    }
+    let body = json!({"table": "orders", "where": {"id": {"eq": "p"}}});
+    assert_eq!(ask(&client, "empty", body.clone()).await.status, 422);
+    assert_eq!(ask(&client, "paid", body).await.status, 403);
+}
+
 /// A sign-up that its rule refuses hears of no constraint either.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_sign_up_hears_of_no_constraint() {
