@@ -177,13 +177,15 @@ impl Plan {
         }
     }
 
-    /// Works out the new rows. What an error leaves undone is as it was.
+    /// Works out the new rows: all of them, also where one fails, for the rules are asked about each. What an error leaves
+    /// undone is as it was.
     fn make(
         &self,
         conn: &Connection,
         targets: &mut [Target],
         mut make: Option<Make<'_>>,
     ) -> Result<(), DataError> {
+        let mut first = Ok(());
         for target in targets {
             let mut row = match &mut make {
                 Some(make) => make(conn, &target.row)?,
@@ -194,9 +196,9 @@ impl Plan {
                 row[*at] = now.clone();
             }
             target.new = Some(row);
-            made?;
+            first = first.and(made);
         }
-        Ok(())
+        first
     }
 
     fn apply(&self, target: &Target, row: &mut [Bound]) -> Result<(), DataError> {
