@@ -96,6 +96,17 @@ class Server:
                     total += int(line.split()[1])
         return total
 
+    def open_files(self) -> int:
+        """Of the tree: files, sockets and whatever else has a number."""
+        return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in tree(self.process.pid))
+
+
+def slope(values) -> float:
+    """Least squares: growth from one value to the next."""
+    middle, mean = (len(values) - 1) / 2, sum(values) / len(values)
+    above = sum((at - middle) * (value - mean) for at, value in enumerate(values))
+    return above / sum((at - middle) ** 2 for at in range(len(values)))
+
 
 def tree(root: int) -> list[int]:
     found, waiting = [], [root]

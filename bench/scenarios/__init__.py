@@ -1,5 +1,5 @@
 """What is measured, a file each: NAME, TITLE, SHOWS, SHOWS_NOT, BASELINE, PEERS, measure(peer, seconds), check(measured)."""
 
-from . import create, list_of_50, memory, read_by_id, refused, sign_in, start, streams
+from . import create, decision, list_of_50, memory, read_by_id, refused, sign_in, start, streams
 
-ALL = {scenario.NAME: scenario for scenario in (refused, read_by_id, list_of_50, create, sign_in, streams, memory, start)}
+ALL = {scenario.NAME: scenario for scenario in (refused, read_by_id, list_of_50, create, sign_in, streams, decision, memory, start)}

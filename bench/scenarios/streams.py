@@ -7,6 +7,7 @@ import time
 
 from harness.load import Figure
 from harness.peers.zonai import Zonai, path
+from harness.process import slope
 
 NAME = "streams"
 TITLE = "1,000 live queries"
@@ -125,7 +126,7 @@ def watch(crowd, peer, seconds):
         row = peer.ids[number % len(peer.ids)]
         title = f"state {time.monotonic_ns()}"
         last[row] = title
-        return {"table": "items", "where": {"type": "eq", "column": "id", "value": row}, "updates": {"set": {"title": title}}}
+        return {"table": "items", "where": {"type": "eq", "column": "id", "value": row}, "updates": [{"column": "title", "value": title}]}
 
     memory = []
     before, cpu = crowd.messages(), peer.server.cpu_seconds()
@@ -147,13 +148,6 @@ def watch(crowd, peer, seconds):
     if len(memory) > 2 * SETTLE_SECONDS:
         note += f", {slope(memory[SETTLE_SECONDS:]) * 60:+.1f} KiB a minute"
     return Figure(late, note, "; ".join(faults))
-
-
-def slope(values) -> float:
-    """Least squares: growth from one value to the next."""
-    middle, mean = (len(values) - 1) / 2, sum(values) / len(values)
-    above = sum((at - middle) * (value - mean) for at, value in enumerate(values))
-    return above / sum((at - middle) ** 2 for at in range(len(values)))
 
 
 def check(_):
