@@ -9,6 +9,7 @@
 mod accounts_kill;
 mod activation;
 mod browser;
+mod chaos;
 mod check;
 mod clients;
 mod cron;

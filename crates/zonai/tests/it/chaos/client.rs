@@ -1,0 +1,247 @@
+//! What one client does in a round: bursts of reads, rows, accounts; from several addresses, directly and through the proxy.
+//!
+//! Must never touch what another client owns, so that all of them may run at once and each answer is still known.
+
+use std::net::Ipv4Addr;
+
+use serde_json::{Value, json};
+
+use super::dice::Dice;
+use super::judge::{Address, Answer, Counted, Round};
+use super::limits::{Key, UNKNOWN};
+use super::rows::Rows;
+use super::sessions::Account;
+use super::wire::{Reply, read_of, request};
+
+/// So many addresses a client.
+const ADDRESSES: usize = 3;
+/// So many steps a round.
+const STEPS: usize = 8;
+/// The bytes that are sent before an answer is read: the server must not wait for its reader.
+const MOST_BYTES: usize = 32 << 10;
+
+pub(super) struct Client {
+    who: u64,
+    seed: u64,
+    pub(super) owner: String,
+    pub(super) addresses: Vec<Address>,
+    next_address: u64,
+    pub(super) rows: Rows,
+    pub(super) accounts: Vec<Account>,
+    pub(super) serial: u64,
+}
+
+/// Whether the client goes on with the round.
+pub(super) type Went = Result<bool, String>;
+
+impl Client {
+    pub(super) fn new(seed: u64, who: u64) -> Self {
+        let accounts = (0..2).map(|number| Account::new(format!("c{who}.{number}@x.org")));
+        let mut client = Self {
+            who,
+            seed,
+            owner: format!("client {who}"),
+            addresses: Vec::new(),
+            next_address: 0,
+            rows: Rows::default(),
+            accounts: accounts.collect(),
+            serial: 0,
+        };
+        (0..ADDRESSES).for_each(|_| client.move_in());
+        client
+    }
+
+    /// A new address, that the server has never seen.
+    fn move_in(&mut self) {
+        let number = self.next_address;
+        self.next_address += 1;
+        let third = 1 + self.who * 32 + number / 250;
+        // A run of hours comes to the next network.
+        let second = 10 + third / 256;
+        let ip = Ipv4Addr::new(
+            127,
+            second as u8,
+            (third % 256) as u8,
+            (1 + number % 250) as u8,
+        );
+        self.addresses.push(Address::new(ip));
+    }
+
+    /// One round; ends early where something was killed.
+    pub(super) fn play(&mut self, round: &Round<'_>) -> Result<(), String> {
+        let mut dice = Dice::of(self.seed, round.number, self.who);
+        if dice.percent(30) {
+            self.addresses.remove(0);
+            self.move_in();
+        }
+        for _ in 0..STEPS {
+            let at = dice.index(ADDRESSES);
+            let door = dice.index(2);
+            let goes_on = match dice.below(100) {
+                0..40 => self.reads(round, &mut dice, at, door)?,
+                40..60 => self.unknown(round, &mut dice, at, door)?,
+                60..70 => self.without_a_token(round, &mut dice, at, door)?,
+                70..90 => self.ledger(round, &mut dice, at, door)?,
+                _ => self.account(round, &mut dice, at, door)?,
+            };
+            if !goes_on {
+                self.hang_up();
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn hang_up(&mut self) {
+        self.addresses.iter_mut().for_each(Address::hang_up);
+    }
+
+    fn reads(&mut self, round: &Round<'_>, dice: &mut Dice, at: usize, door: usize) -> Went {
+        let table = dice.pick(&["tasks", "notes"]);
+        let count = 1 + dice.index(120);
+        let payload = json!({"table": table});
+        let one = json!({"table": table, "where": {"type": "eq", "column": "id", "value": "none"}});
+        let (operation, bytes, status) = match dice.below(3) {
+            0 => ("list", read_of("/db/list", &payload, None), 200),
+            1 => ("count", read_of("/db/count", &payload, None), 200),
+            _ => ("get", read_of("/db", &one, None), 404),
+        };
+        let counted = Counted::on(&[Key::of(table, operation)]);
+        self.burst(round, (at, door), &bytes, count, &counted, status)
+    }
+
+    fn unknown(&mut self, round: &Round<'_>, dice: &mut Dice, at: usize, door: usize) -> Went {
+        let count = 50 + dice.index(350);
+        let bytes = read_of("/db/list", &json!({"table": "ghosts"}), None);
+        self.burst(
+            round,
+            (at, door),
+            &bytes,
+            count,
+            &Counted::on(&[UNKNOWN]),
+            404,
+        )
+    }
+
+    /// Cheap, and yet each count is committed before the answer.
+    fn without_a_token(
+        &mut self,
+        round: &Round<'_>,
+        dice: &mut Dice,
+        at: usize,
+        door: usize,
+    ) -> Went {
+        let (method, path, operation) = dice.pick(&[
+            ("POST", "/auth/refresh", "refreshToken"),
+            ("DELETE", "/auth", "logout"),
+            ("DELETE", "/auth/all", "logoutAll"),
+        ]);
+        let count = 1 + dice.index(20);
+        let counted = Counted::on(&[Key::of("__auth_header__", operation)]);
+        self.burst(
+            round,
+            (at, door),
+            &request(method, path, None, None),
+            count,
+            &counted,
+            401,
+        )
+    }
+
+    /// The same request many times, without waiting for an answer before the next.
+    fn burst(
+        &mut self,
+        round: &Round<'_>,
+        (at, door): (usize, usize),
+        bytes: &[u8],
+        count: usize,
+        counted: &Counted,
+        status: u16,
+    ) -> Went {
+        let mut left = count;
+        let whole = (MOST_BYTES / bytes.len()).max(1);
+        while left > 0 {
+            let now = left.min(whole);
+            left -= now;
+            let address = &mut self.addresses[at];
+            let mut goes_on = true;
+            for outcome in address.send(round, door, &bytes.repeat(now), now) {
+                match address.judge(round, "burst", counted, outcome)? {
+                    Answer::Passed(reply)
+                        if reply.status != status
+                            && !(round.disk_is_full && reply.status >= 500) =>
+                    {
+                        return Err(format!(
+                            "{} instead of {status}: {}",
+                            reply.status, reply.body
+                        ));
+                    }
+                    Answer::Lost => goes_on = false,
+                    _ => {}
+                }
+            }
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One request, and what came of it.
+    pub(super) fn one(
+        &mut self,
+        round: &Round<'_>,
+        (at, door): (usize, usize),
+        what: &str,
+        counted: &Counted,
+        bytes: &[u8],
+    ) -> Result<Answer, String> {
+        let address = &mut self.addresses[at];
+        let outcome = address.send(round, door, bytes, 1).remove(0);
+        address.judge(round, what, counted, outcome)
+    }
+
+    /// All that the client owns, as the server has it now. Its counters are not limited.
+    pub(super) fn audit(&mut self, round: &Round<'_>) -> Result<(), String> {
+        let all = read_of("/db/list", &super::rows::all_of(&self.owner), None);
+        let reply = self.unlimited(round, Key::of("ledger", "list"), &all)?;
+        self.rows.compare(&reply.json()?)?;
+        for account in 0..self.accounts.len() {
+            for token in 0..self.accounts[account].tokens.len() {
+                self.look_at(round, account, token)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a session lives.
+    pub(super) fn look_at(
+        &mut self,
+        round: &Round<'_>,
+        account: usize,
+        token: usize,
+    ) -> Result<(), String> {
+        let text = self.accounts[account].tokens[token].text.clone();
+        let private: Value = json!({"table": "private"});
+        let reply = self.unlimited(
+            round,
+            Key::of("private", "list"),
+            &read_of("/db/list", &private, Some(&text)),
+        )?;
+        let lives = match reply.status {
+            200 => true,
+            401 => false,
+            other => return Err(format!("a session: {other} {}", reply.body)),
+        };
+        self.accounts[account].tokens[token]
+            .live
+            .see(lives, "whether a session lives")
+    }
+
+    fn unlimited(&mut self, round: &Round<'_>, key: Key, bytes: &[u8]) -> Result<Reply, String> {
+        match self.one(round, (0, 0), "audit", &Counted::on(&[key]), bytes)? {
+            Answer::Passed(reply) => Ok(reply),
+            _ => Err("no answer to the audit".to_owned()),
+        }
+    }
+}
