@@ -29,6 +29,8 @@ pub(super) struct Client {
     pub(super) rows: Rows,
     pub(super) accounts: Vec<Account>,
     pub(super) serial: u64,
+    /// Where durable counts were under way when something was killed: they are counted to the end afterwards.
+    interrupted: Option<(usize, &'static str)>,
 }
 
 /// Whether the client goes on with the round.
@@ -46,6 +48,7 @@ impl Client {
             rows: Rows::default(),
             accounts: accounts.collect(),
             serial: 0,
+            interrupted: None,
         };
         (0..ADDRESSES).for_each(|_| client.move_in());
         client
@@ -70,26 +73,41 @@ impl Client {
     /// One round; ends early where something was killed.
     pub(super) fn play(&mut self, round: &Round<'_>) -> Result<(), String> {
         let mut dice = Dice::of(self.seed, round.number, self.who);
+        if let Some((at, operation)) = self.interrupted.take() {
+            // More than any limit: the refusal tells how many were counted before.
+            self.without_a_token(round, at, 0, operation, 70)?;
+        }
         if dice.percent(30) {
             self.addresses.remove(0);
             self.move_in();
         }
         for _ in 0..STEPS {
-            let at = dice.index(ADDRESSES);
-            let door = dice.index(2);
-            let goes_on = match dice.below(100) {
-                0..40 => self.reads(round, &mut dice, at, door)?,
-                40..60 => self.unknown(round, &mut dice, at, door)?,
-                60..70 => self.without_a_token(round, &mut dice, at, door)?,
-                70..90 => self.ledger(round, &mut dice, at, door)?,
-                _ => self.account(round, &mut dice, at, door)?,
-            };
-            if !goes_on {
+            if !self.step(round, &mut dice)? {
                 self.hang_up();
                 break;
             }
         }
         Ok(())
+    }
+
+    fn step(&mut self, round: &Round<'_>, dice: &mut Dice) -> Went {
+        let at = dice.index(ADDRESSES);
+        let door = dice.index(2);
+        // What a crash could lose is under way when it comes.
+        let durable = if round.may_be_lost { 40 } else { 8 };
+        if dice.percent(durable) {
+            let operation = dice.pick(&["refreshToken", "refreshToken", "logout", "logoutAll"]);
+            let count = 1 + dice.index(20);
+            let goes_on = self.without_a_token(round, at, door, operation, count)?;
+            self.interrupted = (!goes_on).then_some((at, operation));
+            return Ok(goes_on);
+        }
+        match dice.below(100) {
+            0..42 => self.reads(round, dice, at, door),
+            42..70 => self.unknown(round, dice, at, door),
+            70..91 => self.ledger(round, dice, at, door),
+            _ => self.account(round, dice, at, door),
+        }
     }
 
     pub(super) fn hang_up(&mut self) {
@@ -98,7 +116,7 @@ impl Client {
 
     fn reads(&mut self, round: &Round<'_>, dice: &mut Dice, at: usize, door: usize) -> Went {
         let table = dice.pick(&["tasks", "notes"]);
-        let count = 1 + dice.index(120);
+        let count = 1 + dice.index(300);
         let payload = json!({"table": table});
         let one = json!({"table": table, "where": {"type": "eq", "column": "id", "value": "none"}});
         let (operation, bytes, status) = match dice.below(3) {
@@ -111,7 +129,7 @@ impl Client {
     }
 
     fn unknown(&mut self, round: &Round<'_>, dice: &mut Dice, at: usize, door: usize) -> Went {
-        let count = 50 + dice.index(350);
+        let count = 200 + dice.index(900);
         let bytes = read_of("/db/list", &json!({"table": "ghosts"}), None);
         self.burst(
             round,
@@ -127,16 +145,12 @@ impl Client {
     fn without_a_token(
         &mut self,
         round: &Round<'_>,
-        dice: &mut Dice,
         at: usize,
         door: usize,
+        operation: &'static str,
+        count: usize,
     ) -> Went {
-        let (method, path, operation) = dice.pick(&[
-            ("POST", "/auth/refresh", "refreshToken"),
-            ("DELETE", "/auth", "logout"),
-            ("DELETE", "/auth/all", "logoutAll"),
-        ]);
-        let count = 1 + dice.index(20);
+        let (method, path) = way_of(operation);
         let counted = Counted::on(&[Key::of("__auth_header__", operation)]);
         self.burst(
             round,
@@ -243,5 +257,14 @@ impl Client {
             Answer::Passed(reply) => Ok(reply),
             _ => Err("no answer to the audit".to_owned()),
         }
+    }
+}
+
+/// The route of an operation that carries a token and no table.
+pub(super) fn way_of(operation: &str) -> (&'static str, &'static str) {
+    match operation {
+        "refreshToken" => ("POST", "/auth/refresh"),
+        "logout" => ("DELETE", "/auth"),
+        _ => ("DELETE", "/auth/all"),
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Went};
+use super::client::{Client, Went, way_of};
 use super::dice::Dice;
 use super::judge::{Answer, Counted, Round};
 use super::limits::Key;
@@ -299,11 +299,7 @@ impl Client {
         operation: &'static str,
     ) -> Went {
         let text = self.accounts[account].tokens[token].text.clone();
-        let (method, path) = match operation {
-            "refreshToken" => ("POST", "/auth/refresh"),
-            "logout" => ("DELETE", "/auth"),
-            _ => ("DELETE", "/auth/all"),
-        };
+        let (method, path) = way_of(operation);
         let counted = Counted::on(&[Key::of("__auth_header__", operation)]);
         let answer = self.one(
             round,
