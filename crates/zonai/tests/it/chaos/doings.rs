@@ -250,6 +250,11 @@ impl Client {
             &counted,
             &request("POST", path, None, Some(&body)),
         )?;
+        self.signed(account, answer, signs_up, right)
+    }
+
+    /// What an answer to a sign-in or a sign-up says of the account.
+    fn signed(&mut self, account: usize, answer: Answer, signs_up: bool, right: bool) -> Went {
         let account = &mut self.accounts[account];
         match answer {
             Answer::Lost => {
@@ -283,7 +288,7 @@ impl Client {
                 account.exists = Is::Unclear;
             }
             Answer::Passed(reply) if !matches!(reply.status, 401 | 500..) => {
-                return Err(format!("{path}: {} {}", reply.status, reply.body));
+                return Err(format!("signing: {} {}", reply.status, reply.body));
             }
             Answer::Passed(_) | Answer::Refused => {}
         }

@@ -114,46 +114,73 @@ impl Address {
         outcome: Outcome,
     ) -> Result<Answer, String> {
         let at = outcome.at;
-        let fault = |why: String| format!("{what} from {}: {why}", self.ip);
-        let reply = match outcome.reply {
-            // The proxy answers for a server that is gone.
-            Some(reply) if !matches!(reply.status, 502 | 504) => reply,
-            none if !round.may_be_lost => {
-                return Err(fault(format!(
-                    "no answer, and nothing was killed: {none:?}"
-                )));
+        // The proxy answers for a server that is gone.
+        let Some(reply) = outcome
+            .reply
+            .filter(|reply| !matches!(reply.status, 502 | 504))
+        else {
+            if !round.may_be_lost {
+                return Err(format!(
+                    "{what} from {}: no answer, and nothing was killed",
+                    self.ip
+                ));
             }
-            _ => {
-                for key in counted.keys.iter().chain(&counted.failing) {
-                    if let Some(policy) = round.limits.get(*key) {
-                        self.counters
-                            .entry(*key)
-                            .or_default()
-                            .lose_sight(at, policy, 1);
-                    }
-                }
-                return Ok(Answer::Lost);
-            }
+            self.lose_sight(round, counted, at);
+            return Ok(Answer::Lost);
         };
         round.answers.fetch_add(1, Ordering::Relaxed);
-        if reply.status == 429 {
-            let (named, seen) = refusal(round, counted, &reply).map_err(fault)?;
-            if Some(named) == counted.failing {
-                self.see_all(round, &counted.keys, at)
-                    .map_err(|why| format!("{what} from {}: {why}", self.ip))?;
+        let judged = match reply.status {
+            429 => self.refused(round, counted, at, &reply),
+            _ => self.passed(round, counted, at, &reply),
+        };
+        match judged {
+            Err(why) => Err(format!(
+                "{what} from {}: {why}: {} {}",
+                self.ip, reply.status, reply.body
+            )),
+            Ok(()) if reply.status == 429 => Ok(Answer::Refused),
+            Ok(()) => Ok(Answer::Passed(reply)),
+        }
+    }
+
+    fn lose_sight(&mut self, round: &Round<'_>, counted: &Counted, at: Span) {
+        for key in counted.keys.iter().chain(&counted.failing) {
+            if let Some(policy) = round.limits.get(*key) {
+                self.counters
+                    .entry(*key)
+                    .or_default()
+                    .lose_sight(at, policy, 1);
             }
-            self.see(round, named, at, seen)
-                .map_err(|why| format!("{what} from {}: {why}", self.ip))?;
-            return Ok(Answer::Refused);
         }
+    }
+
+    fn refused(
+        &mut self,
+        round: &Round<'_>,
+        counted: &Counted,
+        at: Span,
+        reply: &Reply,
+    ) -> Result<(), String> {
+        let (named, seen) = refusal(round, counted, reply)?;
+        if Some(named) == counted.failing {
+            // It passed the limiter, and was stopped before the hash.
+            self.see_all(round, &counted.keys, at)?;
+        }
+        self.see(round, named, at, seen)
+    }
+
+    fn passed(
+        &mut self,
+        round: &Round<'_>,
+        counted: &Counted,
+        at: Span,
+        reply: &Reply,
+    ) -> Result<(), String> {
         if reply.number("x-ratelimit-limit").is_some() {
-            return Err(fault(format!(
-                "{} with the headers of a refusal",
-                reply.status
-            )));
+            return Err("no refusal, with the headers of one".to_owned());
         }
-        if reply.status >= 500 && (!round.disk_is_full || leaks(&reply)) {
-            return Err(fault(format!("{} {}", reply.status, reply.body)));
+        if reply.status >= 500 && (!round.disk_is_full || leaks(reply)) {
+            return Err("a fault of the server".to_owned());
         }
         let keys: Vec<Key> = counted
             .keys
@@ -161,16 +188,14 @@ impl Address {
             .chain(&counted.failing)
             .copied()
             .collect();
-        let told = format!("{what} from {}: {} {}", self.ip, reply.status, reply.body);
-        self.see_all(round, &keys, at)
-            .map_err(|why| format!("{told}: {why}"))?;
-        if let Some(failing) = counted
+        self.see_all(round, &keys, at)?;
+        let failing = counted
             .failing
-            .filter(|key| round.limits.get(*key).is_some() && reply.status != 401)
-        {
+            .filter(|key| reply.status != 401 && round.limits.get(*key).is_some());
+        if let Some(failing) = failing {
             self.counters.entry(failing).or_default().give_back();
         }
-        Ok(Answer::Passed(reply))
+        Ok(())
     }
 
     fn see_all(&mut self, round: &Round<'_>, keys: &[Key], at: Span) -> Result<(), String> {
