@@ -73,6 +73,10 @@ impl Client {
     /// One round; ends early where something was killed.
     pub(super) fn play(&mut self, round: &Round<'_>) -> Result<(), String> {
         let mut dice = Dice::of(self.seed, round.number, self.who);
+        if round.number.is_multiple_of(8) {
+            // No connection is idle for so long that either side may end it.
+            self.hang_up();
+        }
         if let Some((at, operation)) = self.interrupted.take() {
             // More than any limit: the refusal tells how many were counted before.
             self.without_a_token(round, at, 0, operation, 70)?;

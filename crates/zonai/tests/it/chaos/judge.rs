@@ -161,7 +161,7 @@ impl Address {
         at: Span,
         reply: &Reply,
     ) -> Result<(), String> {
-        let (named, seen) = refusal(round, counted, reply)?;
+        let (named, seen) = refusal(round, counted, at, reply)?;
         if Some(named) == counted.failing {
             // It passed the limiter, and was stopped before the hash.
             self.see_all(round, &counted.keys, at)?;
@@ -220,7 +220,12 @@ impl Address {
 }
 
 /// Which counter a refusal names, and what it says of it.
-fn refusal(round: &Round<'_>, counted: &Counted, reply: &Reply) -> Result<(Key, Seen), String> {
+fn refusal(
+    round: &Round<'_>,
+    counted: &Counted,
+    at: Span,
+    reply: &Reply,
+) -> Result<(Key, Seen), String> {
     let body = reply.json()?;
     let named =
         |key: &&Key| body["collection"] == key.collection && body["operation"] == key.operation;
@@ -237,11 +242,12 @@ fn refusal(round: &Round<'_>, counted: &Counted, reply: &Reply) -> Result<(Key, 
     if body["retryAfter"] != retry_after || reply.number("x-ratelimit-remaining") != Some(0) {
         return Err(format!("a refusal that contradicts itself: {body}"));
     }
-    let now = u64::try_from(round.time.clock.wall_ms() / 1_000).unwrap_or(0);
-    if reset.abs_diff(now + retry_after) > 2 {
-        return Err(format!(
-            "the reset {reset} is not {retry_after} s from {now}"
-        ));
+    let since = |moment: u64| i64::try_from(round.time.now() - moment).unwrap_or(0);
+    let second = |moment: u64| (round.time.clock.wall_ms() - since(moment)) / 1_000;
+    // The server's wall time may be a second from the machine's, and both are rounded.
+    let told = i64::try_from(reset).unwrap_or(0) - i64::try_from(retry_after).unwrap_or(0);
+    if told < second(at.from) - 2 || told > second(at.to) + 2 {
+        return Err(format!("the reset {reset} is not {retry_after} s from now"));
     }
     let limit = u32::try_from(limit).map_err(|error| error.to_string())?;
     Ok((key, Seen::Refused { limit, retry_after }))
