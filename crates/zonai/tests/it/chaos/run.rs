@@ -42,18 +42,18 @@ enum Event {
     DiskFullKill,
 }
 
-/// How often each is thrown, of a hundred.
-const EVENTS: [(u64, Event); 10] = [
-    (12, Event::Nothing),
-    (28, Event::Policies),
-    (4, Event::FaultyPolicies),
-    (16, Event::Kill),
-    (6, Event::KillAtRest),
-    (8, Event::Stop),
-    (6, Event::Sweep),
-    (6, Event::ProxyKilled),
-    (8, Event::DiskFull),
-    (6, Event::DiskFullKill),
+/// A deck: shuffled and played to its end, so that also a short run meets each of them.
+const DECK: [(usize, Event); 10] = [
+    (2, Event::Nothing),
+    (6, Event::Policies),
+    (1, Event::FaultyPolicies),
+    (4, Event::Kill),
+    (1, Event::KillAtRest),
+    (2, Event::Stop),
+    (1, Event::Sweep),
+    (1, Event::ProxyKilled),
+    (1, Event::DiskFull),
+    (1, Event::DiskFullKill),
 ];
 
 /// The server's clock jumps by so many seconds while it is down: to within windows, and past them.
@@ -76,6 +76,7 @@ pub(super) struct Run {
     folder: Folder,
     answers: AtomicU64,
     slowest_change: u64,
+    deck: Vec<Event>,
     happened: Vec<Event>,
 }
 
@@ -104,6 +105,7 @@ impl Run {
             folder,
             answers: AtomicU64::new(0),
             slowest_change: 0,
+            deck: Vec::new(),
             happened: Vec::new(),
         }
     }
@@ -111,7 +113,7 @@ impl Run {
     /// What led to here.
     pub(super) fn told(&self) -> String {
         let times = |event: Event| self.happened.iter().filter(|one| **one == event).count();
-        let each: Vec<String> = EVENTS
+        let each: Vec<String> = DECK
             .iter()
             .map(|(_, event)| format!("{event:?} {}", times(*event)))
             .collect();
@@ -133,7 +135,7 @@ impl Run {
     /// One round, with what happens in it.
     pub(super) fn round(&mut self) -> Result<(), String> {
         self.number += 1;
-        self.event = self.throw();
+        self.event = self.draw();
         self.happened.push(self.event);
         match self.event {
             Event::Nothing => self.play(None, false)?,
@@ -185,15 +187,15 @@ impl Run {
         Ok(())
     }
 
-    fn throw(&mut self) -> Event {
-        let mut thrown = self.dice.below(EVENTS.iter().map(|(often, _)| often).sum());
-        for (often, event) in EVENTS {
-            match thrown.checked_sub(often) {
-                Some(rest) => thrown = rest,
-                None => return event,
-            }
+    fn draw(&mut self) -> Event {
+        if self.deck.is_empty() {
+            self.deck = DECK
+                .into_iter()
+                .flat_map(|(often, event)| vec![event; often])
+                .collect();
         }
-        Event::Nothing
+        let at = self.dice.index(self.deck.len());
+        self.deck.swap_remove(at)
     }
 
     fn server(&self) -> Result<&Server, String> {
