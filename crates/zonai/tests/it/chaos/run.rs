@@ -277,8 +277,15 @@ impl Run {
         }
         let server = self.server.take().ok_or("there is no server")?;
         let in_memory = server.is_gone()?;
-        self.with_disk(Disk::make_room);
         self.each(|key, counter| counter.killed(key.durable() && !in_memory));
+        if disk_is_full && self.dice.percent(50) {
+            // It comes back where there is no room either: what was stored counts all the same.
+            self.start_again()?;
+            self.play(None, true)?;
+            self.with_disk(Disk::make_room);
+            return Ok(());
+        }
+        self.with_disk(Disk::make_room);
         self.again()
     }
 
@@ -289,8 +296,12 @@ impl Run {
     }
 
     fn again(&mut self) -> Result<(), String> {
-        self.hang_up();
         check_databases(&self.folder.path().join(".zonai/data"))?;
+        self.start_again()
+    }
+
+    fn start_again(&mut self) -> Result<(), String> {
+        self.hang_up();
         if self.moves_clock {
             self.time.ahead_ms += 1_000 * self.dice.pick(&JUMPS);
         }
