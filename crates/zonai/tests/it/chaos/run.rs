@@ -276,7 +276,7 @@ impl Run {
             self.server.iter_mut().for_each(Server::kill);
         }
         let server = self.server.take().ok_or("there is no server")?;
-        let in_memory = server.is_gone()?;
+        let in_memory = server.ended()?;
         self.each(|key, counter| counter.killed(key.durable() && !in_memory));
         if disk_is_full && self.dice.percent(50) {
             // It comes back where there is no room either: what was stored counts all the same.

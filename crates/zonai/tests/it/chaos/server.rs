@@ -3,6 +3,7 @@
 //! Must never share a port that another process could be given while the server is down: it listens on an address of the
 //! loopback network that is its own.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -10,10 +11,11 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use zonai_clock::Clock;
 
@@ -34,7 +36,7 @@ pub(super) struct Server {
 
 #[derive(Default)]
 struct Log {
-    last: Mutex<std::collections::VecDeque<String>>,
+    last: Mutex<VecDeque<String>>,
     in_memory: AtomicBool,
 }
 
@@ -198,7 +200,7 @@ impl Server {
     }
 
     /// After [`Self::kill`]: whether counts were left to memory before.
-    pub(super) fn is_gone(mut self) -> Result<bool, String> {
+    pub(super) fn ended(mut self) -> Result<bool, String> {
         let status = self.child.wait().unwrap();
         drop(self.reader.take().map(JoinHandle::join));
         if status.signal() == Some(9) {
@@ -225,7 +227,7 @@ impl Server {
 
     /// The end of its log.
     pub(super) fn tail(&self) -> String {
-        let last = self.log.last.lock().unwrap();
+        let last = self.log.last.lock();
         last.iter().map(|line| format!("  log: {line}\n")).collect()
     }
 }
@@ -235,7 +237,7 @@ impl Log {
         if line.contains(IN_MEMORY) {
             self.in_memory.store(true, Ordering::SeqCst);
         }
-        let mut last = self.last.lock().unwrap();
+        let mut last = self.last.lock();
         if last.len() >= 30 {
             last.pop_front();
         }
