@@ -26,7 +26,7 @@ use zonai_clock::Clock;
 use run::Run;
 
 /// How long CI runs it.
-const SECONDS: u64 = 45;
+const SECONDS: u64 = 50;
 
 /// limiter.md 1, 2, 3.5, 4, 5, 7.2, 8 and what server.md says of rows and sessions: whatever happens to the program and
 /// around it, each answer is one that the model allows.

@@ -15,6 +15,7 @@ use super::wire::{Reply, read_of, request};
 
 /// So many addresses a client.
 const ADDRESSES: usize = 3;
+const READS: [&str; 3] = ["list", "count", "get"];
 /// So many steps a round.
 const STEPS: usize = 8;
 /// The bytes that are sent before an answer is read: the server must not wait for its reader.
@@ -31,6 +32,8 @@ pub(super) struct Client {
     pub(super) serial: u64,
     /// Where durable counts were under way when something was killed: they are counted to the end afterwards.
     interrupted: Option<(usize, &'static str)>,
+    /// The server was started anew.
+    pub(super) restarted: bool,
 }
 
 /// Whether the client goes on with the round.
@@ -49,6 +52,7 @@ impl Client {
             accounts: accounts.collect(),
             serial: 0,
             interrupted: None,
+            restarted: false,
         };
         (0..ADDRESSES).for_each(|_| client.move_in());
         client
@@ -79,7 +83,11 @@ impl Client {
         }
         if let Some((at, operation)) = self.interrupted.take() {
             // More than any limit: the refusal tells how many were counted before.
-            self.without_a_token(round, at, 0, operation, 70)?;
+            self.without_a_token(round, at, 0, operation, 450)?;
+        }
+        if std::mem::take(&mut self.restarted) && !self.revisit(round)? {
+            self.hang_up();
+            return Ok(());
         }
         if dice.percent(30) {
             self.addresses.remove(0);
@@ -98,10 +106,20 @@ impl Client {
         let at = dice.index(ADDRESSES);
         let door = dice.index(2);
         // What a crash could lose is under way when it comes.
-        let durable = if round.may_be_lost { 40 } else { 8 };
-        if dice.percent(durable) {
-            let operation = dice.pick(&["refreshToken", "refreshToken", "logout", "logoutAll"]);
-            let count = 1 + dice.index(20);
+        let (often, longest) = if round.may_be_lost {
+            (50, 300)
+        } else {
+            (8, 20)
+        };
+        if dice.percent(often) {
+            let operation = dice.pick(&[
+                "refreshToken",
+                "refreshToken",
+                "refreshToken",
+                "logout",
+                "logoutAll",
+            ]);
+            let count = 1 + dice.index(longest);
             let goes_on = self.without_a_token(round, at, door, operation, count)?;
             self.interrupted = (!goes_on).then_some((at, operation));
             return Ok(goes_on);
@@ -109,7 +127,7 @@ impl Client {
         match dice.below(100) {
             0..42 => self.reads(round, dice, at, door),
             42..70 => self.unknown(round, dice, at, door),
-            70..91 => self.ledger(round, dice, at, door),
+            70..87 => self.ledger(round, dice, at, door),
             _ => self.account(round, dice, at, door),
         }
     }
@@ -120,20 +138,48 @@ impl Client {
 
     fn reads(&mut self, round: &Round<'_>, dice: &mut Dice, at: usize, door: usize) -> Went {
         let table = dice.pick(&["tasks", "notes"]);
-        let count = 1 + dice.index(300);
+        let operation = dice.pick(&READS);
+        self.read(round, (at, door), table, operation, 1 + dice.index(300))
+    }
+
+    /// After a restart each counter is looked at: what was full is full.
+    fn revisit(&mut self, round: &Round<'_>) -> Went {
+        for at in 0..ADDRESSES {
+            for (table, operation) in ["tasks", "notes"]
+                .into_iter()
+                .flat_map(|table| READS.map(|read| (table, read)))
+            {
+                let known = self.addresses[at].knows(Key::of(table, operation));
+                if known && !self.read(round, (at, at), table, operation, 3)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn read(
+        &mut self,
+        round: &Round<'_>,
+        way: (usize, usize),
+        table: &'static str,
+        operation: &'static str,
+        count: usize,
+    ) -> Went {
         let payload = json!({"table": table});
         let one = json!({"table": table, "where": {"type": "eq", "column": "id", "value": "none"}});
-        let (operation, bytes, status) = match dice.below(3) {
-            0 => ("list", read_of("/db/list", &payload, None), 200),
-            1 => ("count", read_of("/db/count", &payload, None), 200),
-            _ => ("get", read_of("/db", &one, None), 404),
+        let (bytes, status) = match operation {
+            "list" => (read_of("/db/list", &payload, None), 200),
+            "count" => (read_of("/db/count", &payload, None), 200),
+            _ => (read_of("/db", &one, None), 404),
         };
         let counted = Counted::on(&[Key::of(table, operation)]);
-        self.burst(round, (at, door), &bytes, count, &counted, status)
+        self.burst(round, way, &bytes, count, &counted, status)
     }
 
     fn unknown(&mut self, round: &Round<'_>, dice: &mut Dice, at: usize, door: usize) -> Went {
-        let count = 200 + dice.index(900);
+        // Mostly past the limit: a count that was lost shows there, and only there.
+        let count = 300 + dice.index(300);
         let bytes = read_of("/db/list", &json!({"table": "ghosts"}), None);
         self.burst(
             round,

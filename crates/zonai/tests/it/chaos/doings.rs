@@ -204,12 +204,12 @@ impl Client {
             1 + dice.index(tokens.max(1))
         };
         match (dice.below(10), tokens.checked_sub(token)) {
-            (0..2, _) => self.sign(round, (at, door), account, "/auth/sign-up", true),
-            (2..4, _) => self.sign(round, (at, door), account, "/auth/sign-in", true),
-            (4, _) => self.sign(round, (at, door), account, "/auth", true),
-            (5, _) => self.sign(round, (at, door), account, "/auth/sign-in", false),
+            (0, _) => self.sign(round, (at, door), account, "/auth/sign-up", true),
+            (1..3, _) => self.sign(round, (at, door), account, "/auth/sign-in", true),
+            (3, _) => self.sign(round, (at, door), account, "/auth", true),
+            (4, _) => self.sign(round, (at, door), account, "/auth/sign-in", false),
             (_, None) => Ok(true),
-            (6..8, Some(token)) => {
+            (5..8, Some(token)) => {
                 self.with_token(round, (at, door), account, token, "refreshToken")
             }
             (8, Some(token)) => self.with_token(round, (at, door), account, token, "logout"),

@@ -68,6 +68,10 @@ impl Address {
         self.wires.clear();
     }
 
+    pub(super) fn knows(&self, key: Key) -> bool {
+        self.counters.contains_key(&key)
+    }
+
     pub(super) fn each(&mut self, mut change: impl FnMut(&Key, &mut Counter)) {
         self.counters
             .iter_mut()

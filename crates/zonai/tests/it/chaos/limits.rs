@@ -63,8 +63,8 @@ const CHANGING: [(&str, &[&str]); 4] = [
 
 /// In `zonai.yaml`, and so the same for the whole run. Short, so that many windows open and close.
 const SHARED: [(&str, &str, Policy); 4] = [
-    ("__unknown__", "unknown", policy(700, 3_000)),
-    ("__auth_header__", "refreshToken", policy(60, HOUR)),
+    ("__unknown__", "unknown", policy(400, 2_000)),
+    ("__auth_header__", "refreshToken", policy(400, HOUR)),
     ("__auth_header__", "logout", policy(12, HOUR)),
     ("__auth_header__", "logoutAll", policy(6, 5_000)),
 ];

@@ -302,6 +302,9 @@ impl Run {
 
     fn start_again(&mut self) -> Result<(), String> {
         self.hang_up();
+        self.clients
+            .iter_mut()
+            .for_each(|client| client.restarted = true);
         if self.moves_clock {
             self.time.ahead_ms += 1_000 * self.dice.pick(&JUMPS);
         }
