@@ -8,12 +8,14 @@
 
 mod client;
 mod counter;
+mod deck;
 mod dice;
 mod disk;
 mod doings;
 mod judge;
 mod limits;
 mod planted;
+mod project;
 mod proxy;
 mod rows;
 mod run;

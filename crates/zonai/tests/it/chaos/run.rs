@@ -10,52 +10,18 @@ use zonai_clock::Clock;
 
 use super::client::Client;
 use super::counter::{Counter, Span};
+use super::deck::{DECK, Deck, Event};
 use super::dice::Dice;
 use super::disk::{Disk, check_databases};
 use super::judge::Round;
 use super::limits::{Key, Limits};
+use super::project::project;
 use super::proxy::Proxy;
 use super::server::{Server, clock_can_be_moved, own_address};
 use super::wire::Time;
 use crate::run::Folder;
 
 const CLIENTS: u64 = 4;
-const SCHEMA: &str = "CREATE TABLE tasks (id TEXT PRIMARY KEY, title TEXT);\n\
-    CREATE TABLE notes (id TEXT PRIMARY KEY, title TEXT);\n\
-    CREATE TABLE private (id TEXT PRIMARY KEY, title TEXT);\n\
-    CREATE TABLE ledger (id TEXT PRIMARY KEY, owner TEXT NOT NULL, text TEXT NOT NULL, hits INTEGER NOT NULL);\n\
-    CREATE INDEX ledger_owner ON ledger (owner);\n\
-    CREATE TABLE users (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password TEXT);\n";
-
-/// What happens in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    Nothing,
-    Policies,
-    FaultyPolicies,
-    Kill,
-    KillAtRest,
-    Stop,
-    Sweep,
-    ProxyKilled,
-    DiskFull,
-    DiskFullKill,
-}
-
-/// A deck: shuffled and played to its end, so that also a short run meets each of them.
-const DECK: [(usize, Event); 10] = [
-    (2, Event::Nothing),
-    (6, Event::Policies),
-    (1, Event::FaultyPolicies),
-    (4, Event::Kill),
-    (1, Event::KillAtRest),
-    (2, Event::Stop),
-    (1, Event::Sweep),
-    (1, Event::ProxyKilled),
-    (1, Event::DiskFull),
-    (1, Event::DiskFullKill),
-];
-
 /// The server's clock jumps by so many seconds while it is down: to within windows, and past them.
 const JUMPS: [u64; 6] = [0, 0, 1, 90, 5_000, 40 * 86_400];
 
@@ -76,7 +42,7 @@ pub(super) struct Run {
     folder: Folder,
     answers: AtomicU64,
     slowest_change: u64,
-    deck: Vec<Event>,
+    deck: Deck,
     happened: Vec<Event>,
 }
 
@@ -105,7 +71,7 @@ impl Run {
             folder,
             answers: AtomicU64::new(0),
             slowest_change: 0,
-            deck: Vec::new(),
+            deck: Deck::default(),
             happened: Vec::new(),
         }
     }
@@ -135,7 +101,7 @@ impl Run {
     /// One round, with what happens in it.
     pub(super) fn round(&mut self) -> Result<(), String> {
         self.number += 1;
-        self.event = self.draw();
+        self.event = self.deck.draw(&mut self.dice);
         self.happened.push(self.event);
         match self.event {
             Event::Nothing => self.play(None, false)?,
@@ -185,17 +151,6 @@ impl Run {
         self.stop()?;
         println!("{}", self.told());
         Ok(())
-    }
-
-    fn draw(&mut self) -> Event {
-        if self.deck.is_empty() {
-            self.deck = DECK
-                .into_iter()
-                .flat_map(|(often, event)| vec![event; often])
-                .collect();
-        }
-        let at = self.dice.index(self.deck.len());
-        self.deck.swap_remove(at)
     }
 
     fn server(&self) -> Result<&Server, String> {
@@ -392,28 +347,4 @@ impl Run {
 enum Victim {
     Server,
     Proxy,
-}
-
-fn project() -> Folder {
-    let folder = Folder::with(&format!(
-        "rateLimit: {{shared: {}}}\napp:\n  tables: {{users: {{auth: [password]}}}}\n  \
-         trustedProxy: {{headers: [X-Forwarded-For], proxies: [127.0.0.1]}}\n",
-        Limits::shared()
-    ));
-    folder.write(
-        ".env",
-        "JWT_SECRET=0123456789abcdefghijklmnopqrstuvwxyz-jwt\nPASSWORD_SECRET=zyxwvutsrqponmlkjihgfedcba9876543210-password\n",
-    );
-    folder.write("lib/src/schemas/001_all.sql", SCHEMA);
-    for table in ["tasks", "notes", "ledger"] {
-        let all = ["view", "list", "count", "create", "update", "delete"]
-            .map(|rule| format!("{rule}: true\n"));
-        folder.write(&format!("lib/src/rules/{table}.yaml"), &all.concat());
-    }
-    folder.write(
-        "lib/src/rules/private.yaml",
-        "list: \"@user.id IS NOT NULL\"\n",
-    );
-    folder.write("lib/src/rules/users.yaml", "signUp: true\nsignIn: true\n");
-    folder
 }
