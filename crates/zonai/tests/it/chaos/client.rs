@@ -94,7 +94,14 @@ impl Client {
             self.move_in();
         }
         for _ in 0..STEPS {
-            if !self.step(round, &mut dice)? {
+            let goes_on = if round.only_commits {
+                self.addresses.remove(0);
+                self.move_in();
+                self.committed(round, ADDRESSES - 1, dice.index(2), "refreshToken", 300)?
+            } else {
+                self.step(round, &mut dice)?
+            };
+            if !goes_on {
                 self.hang_up();
                 break;
             }
@@ -105,24 +112,10 @@ impl Client {
     fn step(&mut self, round: &Round<'_>, dice: &mut Dice) -> Went {
         let at = dice.index(ADDRESSES);
         let door = dice.index(2);
-        // What a crash could lose is under way when it comes.
-        let (often, longest) = if round.may_be_lost {
-            (50, 300)
-        } else {
-            (8, 20)
-        };
-        if dice.percent(often) {
-            let operation = dice.pick(&[
-                "refreshToken",
-                "refreshToken",
-                "refreshToken",
-                "logout",
-                "logoutAll",
-            ]);
-            let count = 1 + dice.index(longest);
-            let goes_on = self.without_a_token(round, at, door, operation, count)?;
-            self.interrupted = (!goes_on).then_some((at, operation));
-            return Ok(goes_on);
+        if dice.percent(if round.may_be_lost { 30 } else { 8 }) {
+            let operation = dice.pick(&["refreshToken", "refreshToken", "logout", "logoutAll"]);
+            let count = 1 + dice.index(30);
+            return self.committed(round, at, door, operation, count);
         }
         match dice.below(100) {
             0..42 => self.reads(round, dice, at, door),
@@ -189,6 +182,20 @@ impl Client {
             &Counted::on(&[UNKNOWN]),
             404,
         )
+    }
+
+    /// Counts that are committed one by one; where they are interrupted, they are counted to the end later.
+    fn committed(
+        &mut self,
+        round: &Round<'_>,
+        at: usize,
+        door: usize,
+        operation: &'static str,
+        count: usize,
+    ) -> Went {
+        let goes_on = self.without_a_token(round, at, door, operation, count)?;
+        self.interrupted = (!goes_on).then_some((at, operation));
+        Ok(goes_on)
     }
 
     /// Cheap, and yet each count is committed before the answer.

@@ -11,6 +11,7 @@ pub(super) enum Event {
     Policies,
     FaultyPolicies,
     Kill,
+    KillAmongCommits,
     KillAtRest,
     Stop,
     Sweep,
@@ -20,11 +21,12 @@ pub(super) enum Event {
 }
 
 /// A deck: shuffled and played to its end, so that also a short run meets each of them.
-pub(super) const DECK: [(usize, Event); 10] = [
+pub(super) const DECK: [(usize, Event); 11] = [
     (2, Event::Nothing),
     (6, Event::Policies),
     (1, Event::FaultyPolicies),
-    (4, Event::Kill),
+    (3, Event::Kill),
+    (2, Event::KillAmongCommits),
     (1, Event::KillAtRest),
     (2, Event::Stop),
     (1, Event::Sweep),

@@ -21,6 +21,8 @@ pub(super) struct Round<'a> {
     /// The server or the proxy is killed within it.
     pub(super) may_be_lost: bool,
     pub(super) disk_is_full: bool,
+    /// All clients do nothing but what is committed before its answer.
+    pub(super) only_commits: bool,
 }
 
 /// What is counted for a request.

@@ -23,7 +23,7 @@ use crate::run::Folder;
 
 const CLIENTS: u64 = 4;
 /// The server's clock jumps by so many seconds while it is down: to within windows, and past them.
-const JUMPS: [u64; 6] = [0, 0, 1, 90, 5_000, 40 * 86_400];
+const JUMPS: [u64; 7] = [0, 0, 0, 1, 90, 5_000, 40 * 86_400];
 
 pub(super) struct Run {
     seed: u64,
@@ -111,7 +111,7 @@ impl Run {
                 self.server()?.ask_job("_delete_old_rate_limits")?;
                 self.play(None, false)?;
             }
-            Event::Kill => self.kill(true, false)?,
+            Event::Kill | Event::KillAmongCommits => self.kill(true, false)?,
             Event::KillAtRest => {
                 self.play(None, false)?;
                 self.settle()?;
@@ -190,6 +190,7 @@ impl Run {
             answers: &self.answers,
             may_be_lost: victim.is_some(),
             disk_is_full: disk_is_full && self.disk.is_some(),
+            only_commits: self.event == Event::KillAmongCommits,
         };
         let done = AtomicUsize::new(0);
         let (round, done) = (&round, &done);
@@ -289,6 +290,7 @@ impl Run {
             answers: &self.answers,
             may_be_lost: false,
             disk_is_full: false,
+            only_commits: false,
         };
         self.clients
             .iter_mut()
