@@ -3,12 +3,14 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "tests"
 )]
 
 mod accounts_kill;
 mod activation;
 mod browser;
+mod chaos;
 mod check;
 mod clients;
 mod cron;
