@@ -66,6 +66,10 @@ pub(super) fn all() -> Vec<Step> {
             "threads",
             "test --locked -p zonai-limit --features shuttle --test shuttle",
         ),
+        Step {
+            program: "python3",
+            ..step("instructions", "bench/instructions")
+        },
         step("fuzz", "xtask fuzz"),
         step("doc-tests", "test --workspace --doc --locked"),
         step("tests", tests).with("INSTA_UPDATE", "no"),
