@@ -6,11 +6,8 @@
     reason = "tests"
 )]
 
-mod changes;
-mod engine;
 mod expand;
 mod grammar;
-mod migrations;
 mod model;
 mod plans;
 mod reads;

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::Connection;
 
-pub(crate) use connection::{open_for_setup, setup};
+pub use connection::open_for_setup;
+pub(crate) use connection::setup;
 pub use options::{EngineOptions, OpenError};
 use readers::Readers;
 use writer::Writer;

@@ -57,8 +57,9 @@ fn constraint(code: i32, message: &str) -> DataError {
 }
 
 impl DataError {
-    /// A foreign key without its row; SQLite does not say which one.
-    pub(crate) fn foreign_key() -> Self {
+    /// A foreign key without its row: a 422. SQLite does not say which key, so neither does the text.
+    #[must_use]
+    pub fn foreign_key() -> Self {
         Self::Unprocessable(
             "Foreign key failed: a record that is pointed to does not exist, or is still pointed to"
                 .to_owned(),

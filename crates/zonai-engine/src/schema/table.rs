@@ -43,8 +43,9 @@ pub struct Table {
     pub options: TableOptions,
     /// The end of ids made for this table.
     pub id_suffix: String,
-    pub(crate) places: HashMap<String, usize>,
-    pub(crate) select: Select,
+    pub(super) places: HashMap<String, usize>,
+    /// SQL that is the same for every read of the table.
+    pub select: Select,
 }
 
 /// What tells the rows of a table apart.
@@ -69,15 +70,15 @@ pub struct ForeignKey {
     pub references: String,
 }
 
-/// SQL that is the same for every read of the table.
+/// SQL that is the same for every read of the table. `shown` and `keys` have the same length, 0 where all is secret.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Select {
+pub struct Select {
     /// The columns that are shown, in order: their places.
-    pub(crate) shown: Vec<usize>,
+    pub shown: Vec<usize>,
     /// Their names, quoted, with commas.
-    pub(crate) list: String,
+    pub list: String,
     /// Their names as keys of a JSON object, from the second one on with a comma before.
-    pub(crate) keys: Vec<String>,
+    pub keys: Vec<String>,
 }
 
 impl Table {
@@ -103,12 +104,14 @@ impl Table {
     }
 
     /// Whether a row could not be found again after its primary key changed.
-    pub(crate) fn key_is_fixed(&self) -> bool {
+    #[must_use]
+    pub fn key_is_fixed(&self) -> bool {
         self.identity == Identity::PrimaryKey || self.primary_key.len() == 1
     }
 
-    /// Whether the server sets this column itself.
-    pub(crate) fn is_kept(&self, at: usize) -> bool {
+    /// Whether the server sets the column at this place itself: a made id, or the time of making or changing.
+    #[must_use]
+    pub fn is_kept(&self, at: usize) -> bool {
         [self.made_id, self.created, self.updated].contains(&Some(at))
     }
 

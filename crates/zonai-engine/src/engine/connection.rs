@@ -47,11 +47,12 @@ pub(super) fn open(
     })
 }
 
-/// A connection for the work before the engine starts.
-pub(crate) fn open_for_setup(
-    path: &Path,
-    options: &EngineOptions,
-) -> Result<Connection, OpenError> {
+/// A connection for the work before the engine starts: reads and writes, and makes the file where it is missing. Must be
+/// gone before [`Engine::open`](super::Engine::open), whose writer is the only one.
+///
+/// # Errors
+/// When the file cannot be opened or made, or is no SQLite file.
+pub fn open_for_setup(path: &Path, options: &EngineOptions) -> Result<Connection, OpenError> {
     open(path, options, Role::Write)
 }
 

@@ -24,11 +24,10 @@ pub(crate) fn check_table_name(name: &str) -> Result<TableName, &'static str> {
     Ok(TableName::Served)
 }
 
-/// The candidate most like `name`, if one is alike enough to have been meant.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+/// The candidate most like `name` in any letter case, if one is alike enough to have been meant: a Jaro-Winkler likeness
+/// over 0.8. For "did you mean" in messages only, never to choose.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| {
             let likeness = strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());

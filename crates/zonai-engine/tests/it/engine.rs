@@ -1,12 +1,10 @@
 //! The engine: bounds, group commit, faults that stay where they are.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use serde_json::json;
-use zonai_data::{DataError, EngineOptions};
+use zonai_engine::{DataError, EngineOptions};
 
 use crate::support::{Data, open, open_with};
 
@@ -25,7 +23,7 @@ async fn hold_the_writer(data: &Arc<Data>) -> (mpsc::SyncSender<()>, tokio::task
             let _ = wait.recv_timeout(Duration::from_secs(20));
             Ok(())
         };
-        data.db.engine().write(&data.pass, job).await.unwrap();
+        data.engine.write(&data.pass, job).await.unwrap();
     });
     is_held.await.unwrap();
     (release, holder)
@@ -48,11 +46,11 @@ async fn the_65th_waiting_write_is_turned_away_and_the_64_are_written() {
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..64 {
         let data = Arc::clone(&data);
-        tasks.spawn(async move { data.create(json!({"table": "t", "object": {"n": n}})).await });
+        tasks.spawn(async move { data.insert(n).await });
     }
-    until(|| data.db.engine().writes_waiting() == 64).await;
+    until(|| data.engine.writes_waiting() == 64).await;
     for _ in 0..10 {
-        let refused = data.create(json!({"table": "t", "object": {}})).await;
+        let refused = data.insert(-1).await;
         assert_eq!(refused, Err(DataError::BusyWriting));
     }
     assert_eq!(
@@ -62,7 +60,7 @@ async fn the_65th_waiting_write_is_turned_away_and_the_64_are_written() {
     drop(release);
     holder.await.unwrap();
     assert!(tasks.join_all().await.iter().all(Result::is_ok));
-    assert_eq!(data.count(json!({"table": "t"})).await, Ok(json!(64)));
+    assert_eq!(data.numbers(), Ok((0..64).collect()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,12 +69,7 @@ async fn the_rows_are_exactly_the_successes() {
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..1_000 {
         let data = Arc::clone(&data);
-        tasks.spawn(async move {
-            (
-                n,
-                data.create(json!({"table": "t", "object": {"n": n}})).await,
-            )
-        });
+        tasks.spawn(async move { (n, data.insert(n).await) });
     }
     let mut written = Vec::new();
     for (n, result) in tasks.join_all().await {
@@ -86,12 +79,7 @@ async fn the_rows_are_exactly_the_successes() {
         }
     }
     written.sort_unstable();
-    let stored = data.db.engine().read_here(&data.pass, |conn| {
-        let mut statement = conn.prepare("SELECT n FROM t ORDER BY n")?;
-        let rows = statement.query_map([], |row| row.get::<_, i32>(0))?;
-        Ok(rows.collect::<Result<Vec<_>, _>>()?)
-    });
-    assert_eq!(stored, Ok(written));
+    assert_eq!(data.numbers(), Ok(written));
 }
 
 #[tokio::test]
@@ -109,7 +97,7 @@ async fn one_failing_job_does_not_undo_the_others_of_its_commit() {
                 assert!(!fails, "a job may panic");
                 Ok(())
             };
-            data.db.engine().write(&data.pass, job).await
+            data.engine.write(&data.pass, job).await
         }
     };
     let mut tasks = Vec::new();
@@ -123,9 +111,9 @@ async fn one_failing_job_does_not_undo_the_others_of_its_commit() {
         ("INSERT INTO d VALUES (99)", false),
         ("INSERT INTO t (n) VALUES (4)", false),
     ] {
-        let waiting = data.db.engine().writes_waiting();
+        let waiting = data.engine.writes_waiting();
         tasks.push(tokio::spawn(job(sql, fails)));
-        until(|| data.db.engine().writes_waiting() > waiting).await;
+        until(|| data.engine.writes_waiting() > waiting).await;
     }
     drop(release);
     holder.await.unwrap();
@@ -138,7 +126,7 @@ async fn one_failing_job_does_not_undo_the_others_of_its_commit() {
     assert_eq!(results[2], Err(DataError::Internal));
     assert!(matches!(results[3], Err(DataError::Unprocessable(_))));
     assert_eq!(results[4], Ok(()));
-    assert_eq!(data.column("n", json!({"table": "t"})).await, [4, 1]);
+    assert_eq!(data.numbers(), Ok(vec![1, 4]));
 }
 
 #[tokio::test]
@@ -150,14 +138,10 @@ async fn a_trigger_that_rolls_everything_back_makes_the_others_come_again() {
     let (release, holder) = hold_the_writer(&data).await;
     let mut tasks = Vec::new();
     for n in [1, 13, 2] {
-        let waiting = data.db.engine().writes_waiting();
+        let waiting = data.engine.writes_waiting();
         let writer = Arc::clone(&data);
-        tasks.push(tokio::spawn(async move {
-            writer
-                .create(json!({"table": "t", "object": {"n": n}}))
-                .await
-        }));
-        until(|| data.db.engine().writes_waiting() > waiting).await;
+        tasks.push(tokio::spawn(async move { writer.insert(n).await }));
+        until(|| data.engine.writes_waiting() > waiting).await;
     }
     drop(release);
     holder.await.unwrap();
@@ -171,7 +155,7 @@ async fn a_trigger_that_rolls_everything_back_makes_the_others_come_again() {
         Err(DataError::Unprocessable("unlucky".to_owned()))
     );
     assert!(results[2].is_ok());
-    assert_eq!(data.column("n", json!({"table": "t"})).await, [2]);
+    assert_eq!(data.numbers(), Ok(vec![2]));
 }
 
 #[tokio::test]
@@ -182,8 +166,7 @@ async fn reads_beyond_the_bound_are_turned_away_and_places_come_back() {
         ..EngineOptions::default()
     };
     let data = Arc::new(open_with(
-        "CREATE TABLE t (id INTEGER PRIMARY KEY)",
-        BTreeMap::new(),
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)",
         options,
     ));
     let mut releases = Vec::new();
@@ -197,27 +180,22 @@ async fn reads_beyond_the_bound_are_turned_away_and_places_come_back() {
                 let _ = wait.recv_timeout(Duration::from_secs(20));
                 Ok(())
             };
-            data.db.engine().read(&data.pass, job).await
+            data.engine.read(&data.pass, job).await
         });
     }
-    until(|| data.db.engine().reads_in_flight() == 3).await;
-    assert_eq!(
-        data.list(json!({"table": "t"})).await,
-        Err(DataError::BusyReading)
-    );
-    assert_eq!(
-        data.get(json!({"table": "t", "where": {"id": {"eq": 1}}}))
-            .await,
-        Err(DataError::BusyReading)
-    );
+    until(|| data.engine.reads_in_flight() == 3).await;
+    let further = data.engine.read(&data.pass, |_| Ok(())).await;
+    assert_eq!(further, Err(DataError::BusyReading));
+    assert_eq!(data.numbers(), Err(DataError::BusyReading));
     assert_eq!(
         DataError::BusyReading.to_string(),
         "Server is busy reading; retry shortly (read concurrency saturated)."
     );
     drop(releases);
     assert!(readers.join_all().await.iter().all(Result::is_ok));
-    assert!(data.list(json!({"table": "t"})).await.is_ok());
-    assert_eq!(data.db.engine().reads_in_flight(), 0);
+    assert!(data.engine.read(&data.pass, |_| Ok(())).await.is_ok());
+    assert_eq!(data.numbers(), Ok(vec![]));
+    assert_eq!(data.engine.reads_in_flight(), 0);
 }
 
 #[tokio::test]
@@ -225,28 +203,23 @@ async fn panics_of_reads_are_internal_errors_and_readers_cannot_write() {
     let data = table();
     for _ in 0..20 {
         let panicked = data
-            .db
-            .engine()
+            .engine
             .read(&data.pass, |_| -> Result<(), _> {
                 panic!("a job may panic")
             })
             .await;
         assert_eq!(panicked, Err(DataError::Internal));
-        let panicked = data
-            .db
-            .engine()
-            .read_here(&data.pass, |_| -> Result<(), _> {
-                panic!("a job may panic")
-            });
+        let panicked = data.engine.read_here(&data.pass, |_| -> Result<(), _> {
+            panic!("a job may panic")
+        });
         assert_eq!(panicked, Err(DataError::Internal));
     }
     let wrote = data
-        .db
-        .engine()
+        .engine
         .read(&data.pass, |conn| Ok(conn.execute_batch("DELETE FROM t")?))
         .await;
     assert_eq!(wrote, Err(DataError::Internal));
-    assert_eq!(data.count(json!({"table": "t"})).await, Ok(json!(0)));
+    assert_eq!(data.numbers(), Ok(vec![]));
 }
 
 #[tokio::test]
@@ -255,7 +228,7 @@ async fn a_read_that_takes_too_long_is_broken_off() {
     let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n";
     let (started, has_started) = tokio::sync::oneshot::channel();
-    let read = data.db.engine().read(&data.pass, move |conn| {
+    let read = data.engine.read(&data.pass, move |conn| {
         let _ = started.send(());
         Ok(conn.query_row(endless, [], |row| row.get::<_, i64>(0))?)
     });
@@ -264,7 +237,7 @@ async fn a_read_that_takes_too_long_is_broken_off() {
         data.hand.advance_ms(10_001);
     };
     assert_eq!(tokio::join!(read, later).0, Err(DataError::BusyReading));
-    assert_eq!(data.count(json!({"table": "t"})).await, Ok(json!(0)));
+    assert_eq!(data.numbers(), Ok(vec![]));
 }
 
 #[tokio::test]
@@ -272,20 +245,13 @@ async fn closing_finishes_what_was_taken_in() {
     let data = Arc::new(table());
     let (release, holder) = hold_the_writer(&data).await;
     let writer = Arc::clone(&data);
-    let last = tokio::spawn(async move {
-        writer
-            .create(json!({"table": "t", "object": {"n": 1}}))
-            .await
-    });
-    until(|| data.db.engine().writes_waiting() == 1).await;
-    let engine = data.db.engine().clone();
+    let last = tokio::spawn(async move { writer.insert(1).await });
+    until(|| data.engine.writes_waiting() == 1).await;
+    let engine = data.engine.clone();
     let close = tokio::task::spawn_blocking(move || engine.close());
     drop(release);
     close.await.unwrap();
     holder.await.unwrap();
     assert!(last.await.unwrap().is_ok());
-    assert_eq!(
-        data.create(json!({"table": "t", "object": {"n": 2}})).await,
-        Err(DataError::Internal)
-    );
+    assert_eq!(data.insert(2).await, Err(DataError::Internal));
 }

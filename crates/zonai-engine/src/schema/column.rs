@@ -16,9 +16,9 @@ pub struct Column {
     /// The e-mail address of an account: kept and compared trimmed and in lower case.
     pub address: bool,
     /// What a row has that is made without the column: the text of an expression; `None` for NULL.
-    pub(crate) default: Option<String>,
+    pub default: Option<String>,
     /// What SQLite makes of values that are stored: a type to cast to where that changes no meaning; `None` for nothing.
-    pub(crate) affinity: Option<&'static str>,
+    pub affinity: Option<&'static str>,
 }
 
 /// How a column's values are read and written in JSON.

@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use column::{Column, ColumnKind};
-pub(crate) use names::{TableName, check_table_name, nearest};
-pub use table::{ForeignKey, Identity, Table, TableOptions};
+pub use names::nearest;
+pub(crate) use names::{TableName, check_table_name};
+pub use table::{ForeignKey, Identity, Select, Table, TableOptions};
 
 /// Why the tables of a database cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -75,8 +76,9 @@ impl Schema {
         self.tables.get(name)
     }
 
-    /// The table with this name in any letter case, as SQL takes it.
-    pub(crate) fn table_in_any_case(&self, name: &str) -> Option<&Arc<Table>> {
+    /// The table with this name in any letter case, as SQL takes it; the exact name first.
+    #[must_use]
+    pub fn table_in_any_case(&self, name: &str) -> Option<&Arc<Table>> {
         self.tables.get(name).or_else(|| {
             self.tables
                 .values()

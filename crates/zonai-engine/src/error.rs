@@ -4,8 +4,11 @@
 //! to the log where the error is made.
 
 mod sqlite;
+mod start;
 
 use serde_json::Value;
+
+pub use start::StartError;
 
 /// Why a request for data failed. One variant for each status that the data layer can cause.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -59,8 +62,8 @@ impl DataError {
         Self::Internal
     }
 
-    /// A payload fault at a place such as `where.or[3].column`.
-    pub(crate) fn at(place: impl std::fmt::Display, what: impl std::fmt::Display) -> Self {
+    /// A payload fault at a place such as `where.or[3].column`: a 400 that reads `place: what`. Callers read both.
+    pub fn at(place: impl std::fmt::Display, what: impl std::fmt::Display) -> Self {
         Self::BadRequest(format!("{place}: {what}"))
     }
 }

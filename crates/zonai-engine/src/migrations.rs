@@ -15,9 +15,9 @@ use zonai_clock::Clock;
 
 pub use fault::{MigrationError, MigrationFault};
 
-use crate::EngineOptions;
 use crate::engine;
 use crate::schema::{Schema, TableOptions};
+use crate::{EngineOptions, StartError};
 
 /// The schema files of a project, read from disk.
 #[derive(Clone, Debug, Default)]
@@ -98,7 +98,7 @@ impl Migrations {
         &self,
         tables: &BTreeMap<String, TableOptions>,
         clock: &Clock,
-    ) -> Result<Schema, crate::StartError> {
+    ) -> Result<Schema, StartError> {
         let in_memory = || -> rusqlite::Result<Connection> {
             let conn = Connection::open_in_memory()?;
             engine::setup(&conn)?;

@@ -1,8 +1,7 @@
 //! The change feed: after the commit, with what triggers and cascades did, and never for what was undone.
 
-use serde_json::json;
 use tokio::time::{Duration, timeout};
-use zonai_data::{Change, ChangeReceiver, EngineOptions, Rows};
+use zonai_engine::{Change, ChangeReceiver, EngineOptions, Rows};
 
 use crate::support::{Data, open, open_with};
 
@@ -34,10 +33,8 @@ fn schema() -> Data {
 #[tokio::test]
 async fn commits_tell_tables_and_rows() {
     let data = schema();
-    let mut feed = data.db.engine().changes().subscribe();
-    data.create(json!({"table": "p", "object": {"n": 1}}))
-        .await
-        .unwrap();
+    let mut feed = data.engine.changes().subscribe();
+    data.sql("INSERT INTO p (n) VALUES (1)").await;
     assert_eq!(
         tables(&next(&mut feed).await),
         [("p".to_owned(), Rows::Ids(vec![1]))]
@@ -47,9 +44,7 @@ async fn commits_tell_tables_and_rows() {
         tables(&next(&mut feed).await),
         [("c".to_owned(), Rows::Ids(vec![7, 8]))]
     );
-    data.delete_many(json!({"table": "p", "where": {}}))
-        .await
-        .unwrap();
+    data.sql("DELETE FROM p").await;
     assert_eq!(
         tables(&next(&mut feed).await),
         [
@@ -63,7 +58,7 @@ async fn commits_tell_tables_and_rows() {
 async fn what_the_plain_hook_misses_is_seen() {
     let data = schema();
     data.sql("INSERT INTO p VALUES (1, 10), (2, 20)").await;
-    let mut feed = data.db.engine().changes().subscribe();
+    let mut feed = data.engine.changes().subscribe();
     data.sql("REPLACE INTO p VALUES (3, 10)").await;
     assert_eq!(
         tables(&next(&mut feed).await),
@@ -81,9 +76,9 @@ async fn what_the_plain_hook_misses_is_seen() {
 #[tokio::test]
 async fn what_is_undone_is_not_told() {
     let data = schema();
-    let mut feed = data.db.engine().changes().subscribe();
-    let clash = json!({"table": "p", "objects": [{"n": 5}, {"n": 5}]});
-    assert!(data.create_many(clash).await.is_err());
+    let mut feed = data.engine.changes().subscribe();
+    let clash = "INSERT INTO p (n) VALUES (5); INSERT INTO p (n) VALUES (5);";
+    assert!(data.write(clash).await.is_err());
     data.sql("INSERT INTO w VALUES ('a', 1)").await;
     let change = next(&mut feed).await;
     assert!(change.touches("w") && !change.touches("p"), "{change:?}");
@@ -95,12 +90,8 @@ async fn who_falls_behind_is_told_that_anything_may_have_changed() {
         change_backlog: 2,
         ..EngineOptions::default()
     };
-    let data = open_with(
-        "CREATE TABLE t (n)",
-        std::collections::BTreeMap::new(),
-        options,
-    );
-    let mut feed = data.db.engine().changes().subscribe();
+    let data = open_with("CREATE TABLE t (n)", options);
+    let mut feed = data.engine.changes().subscribe();
     for _ in 0..10 {
         data.sql("INSERT INTO t VALUES (1)").await;
     }
@@ -111,7 +102,7 @@ async fn who_falls_behind_is_told_that_anything_may_have_changed() {
 #[tokio::test]
 async fn large_changes_are_bounded() {
     let data = schema();
-    let mut feed = data.db.engine().changes().subscribe();
+    let mut feed = data.engine.changes().subscribe();
     data.sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO p (id) SELECT i FROM n").await;
     assert_eq!(
         tables(&next(&mut feed).await),
@@ -124,8 +115,8 @@ async fn large_changes_are_bounded() {
 #[tokio::test]
 async fn writes_of_another_process_are_noticed() {
     let data = schema();
-    let mut feed = data.db.engine().changes().subscribe();
-    let other = rusqlite::Connection::open(data.db.engine().path()).unwrap();
+    let mut feed = data.engine.changes().subscribe();
+    let other = rusqlite::Connection::open(data.engine.path()).unwrap();
     other.execute_batch("INSERT INTO p (n) VALUES (1)").unwrap();
     assert_eq!(next(&mut feed).await, Change::Everything);
     data.sql("INSERT INTO w VALUES ('a', 1)").await;

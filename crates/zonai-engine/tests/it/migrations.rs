@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use zonai_clock::Clock;
-use zonai_data::{EngineOptions, Migrations, TableOptions};
+use zonai_engine::{EngineOptions, Migrations, TableOptions};
 
 struct Project {
     folder: tempfile::TempDir,
