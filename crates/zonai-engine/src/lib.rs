@@ -2,7 +2,7 @@
 //! files and the tables they make.
 //!
 //! Must never know what a caller may do or how a payload is written: it takes closures over a connection, each with a
-//! [`Pass`] of the limiter, and what they may hold up is bounded. Rules and the grammar of payloads are `zonai-data`'s.
+//! [`Pass`] of the limiter, and what they may hold up is bounded. Who may do what is `zonai-rules`, payloads are `zonai-data`.
 
 pub mod changes;
 pub mod dialect;

@@ -14,7 +14,6 @@ mod reads;
 mod refusals;
 mod rights;
 mod rules;
-mod rules_parse;
 mod rules_random;
 mod support;
 mod updates;

@@ -7,7 +7,7 @@ use super::Checker;
 use crate::rules::ExprFault;
 use crate::rules::names::Inner;
 use crate::rules::node::Select;
-use crate::schema::{Schema, Table};
+use zonai_engine::schema::{Schema, Table};
 
 /// The most subqueries.
 const MAX_SELECTS: u32 = 8;

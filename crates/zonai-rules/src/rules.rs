@@ -8,25 +8,26 @@ mod fault;
 mod fold;
 mod functions;
 mod names;
-pub(crate) mod node;
+mod node;
 mod parse;
 mod paths;
-pub(crate) mod render;
+mod render;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use check::Checked;
 use fold::{Truth, fold};
-pub(crate) use names::Place;
-pub(crate) use render::Template;
+use names::Place;
+use render::Template;
+use serde_json::{Map, Value as Json};
 use sqlparser::tokenizer::Location;
 
 pub use fault::ExprFault;
 
 use crate::Caller;
 use crate::rights::{AccountAction, Action, Rights, RowExpr, RuleText, Verdict};
-use crate::schema::{Schema, Table};
 use node::Node;
+use zonai_engine::schema::{Schema, Table};
 
 /// An entry of a rules file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,15 +227,19 @@ fn in_change(node: &Node, reads: &[String]) -> (Template, Template) {
     (Template::all(before, reads), Template::all(after, reads))
 }
 
-/// An expression of a custom operation, over the row before it.
-pub(crate) struct OperationExpr {
-    pub(crate) template: Template,
-    /// `@input.<name>`.
-    pub(crate) inputs: BTreeSet<String>,
+/// An expression of a custom operation, over the row before it ([`RowExpr::OLD`]).
+#[derive(Clone, Debug)]
+pub struct OperationExpr {
+    template: Template,
+    inputs: BTreeSet<String>,
 }
 
 impl OperationExpr {
-    pub(crate) fn new(
+    /// Reads an expression over a table: a `condition`, or else a value for a column.
+    ///
+    /// # Errors
+    /// Where the expression is none, is too large, or uses what may not be used.
+    pub fn new(
         schema: &Schema,
         table: &Table,
         text: &str,
@@ -248,6 +253,21 @@ impl OperationExpr {
         Ok(Self {
             template,
             inputs: checked.inputs,
+        })
+    }
+
+    /// The names of the values that it takes from a request: `@input.<name>`.
+    #[must_use]
+    pub fn inputs(&self) -> &BTreeSet<String> {
+        &self.inputs
+    }
+
+    /// With the values of a caller and of a request; NULL for those that are not there.
+    #[must_use]
+    pub fn bind(&self, caller: &Caller, inputs: &Map<String, Json>) -> RowExpr {
+        self.template.bind(&|value| match value {
+            node::Value::Input(name) => render::bound(inputs.get(name)),
+            other => render::of_caller(other, caller),
         })
     }
 }

@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 use super::node::{Node, Of, Select, Value};
 use crate::Caller;
-use crate::dialect::push_quoted;
 use crate::rights::RowExpr;
+use zonai_engine::dialect::push_quoted;
 
 /// The longest SQL of one expression, in bytes; guards repeat what they guard.
 pub(super) const MAX_SQL: usize = 32_768;

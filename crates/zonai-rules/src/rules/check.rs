@@ -19,7 +19,7 @@ use level::{Level, operand};
 use super::names::{Found, Names, Place};
 use super::node::{Node, Value};
 use super::{ExprFault, functions};
-use crate::schema::{ColumnKind, Schema, Table};
+use zonai_engine::schema::{ColumnKind, Schema, Table};
 
 /// The most parts of an expression.
 const MAX_PARTS: usize = 500;

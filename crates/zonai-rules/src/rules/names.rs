@@ -9,7 +9,7 @@ use sqlparser::ast::Ident;
 
 use super::ExprFault;
 use super::node::{Node, Of, Value};
-use crate::schema::{Column, Schema, Table};
+use zonai_engine::schema::{Column, Schema, Table};
 
 /// Where an expression stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +205,7 @@ impl<'a> Names<'a> {
             _ => &["user", "claims", "admin"],
         };
         let fault = ExprFault::at(ident.span, format!("there is no `@{value}`"));
-        match crate::schema::nearest(value, known.iter().copied()) {
+        match zonai_engine::schema::nearest(value, known.iter().copied()) {
             Some(near) => fault.with_help(format!("did you mean `@{near}`?")),
             None => fault.with_help("there are `@user.id`, `@user.table`, `@user.<column>`, `@claims.<name>` and `@admin`"),
         }

@@ -49,7 +49,7 @@ impl ExprFault {
     }
 
     pub(crate) fn with_nearest(self, name: &str, known: &[&str]) -> Self {
-        match crate::schema::nearest(name, known.iter().copied()) {
+        match zonai_engine::schema::nearest(name, known.iter().copied()) {
             Some(near) => self.with_help(format!("did you mean `{near}`?")),
             None => self,
         }

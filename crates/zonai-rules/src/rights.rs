@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value as Sql;
 
 use crate::Caller;
-use crate::schema::Table;
+use zonai_engine::schema::Table;
 
 /// What is asked for. `List` and `Count` are apart because a rules file can set both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
