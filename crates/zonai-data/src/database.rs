@@ -30,16 +30,16 @@ use rusqlite::types::Value as Bound;
 use zonai_clock::Clock;
 
 use crate::engine;
-use crate::migrations::{MigrationError, Migrations};
+use crate::migrations::Migrations;
 use crate::query::Place;
 use crate::rights::{Action, TrueFalse, Verdict};
-use crate::schema::{Column, Schema, SchemaError, Table, TableOptions};
+use crate::schema::{Column, Schema, Table, TableOptions};
 pub use code::OperationRows;
 pub use plan::{ReadKind, ReadPlan, Unseen};
 pub use transaction::Transaction;
 
 use crate::{
-    Caller, DataError, Engine, EngineOptions, Json, OpenError, Operations, Pass, Payload, Rights,
+    Caller, DataError, Engine, EngineOptions, Json, Operations, Pass, Payload, Rights, StartError,
 };
 
 /// What a database is opened with.
@@ -66,21 +66,6 @@ pub trait HashPassword: Send + Sync {
         &'a self,
         plain: &'a str,
     ) -> Pin<Box<dyn Future<Output = Result<String, DataError>> + Send + 'a>>;
-}
-
-/// Why a database cannot be served.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The data file.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The schema files.
-    #[error(transparent)]
-    Migration(#[from] MigrationError),
-    /// What the schema files made.
-    #[error(transparent)]
-    Schema(#[from] SchemaError),
 }
 
 /// The tables of a project. Clones share everything.

@@ -1,29 +1,12 @@
-//! SQLite's own spellings, in one place, so that another database would change this file and no handler.
+//! SQLite's own spellings of conditions, in one place, so that another database would change this file and no handler.
 //!
-//! Names are quoted here and nowhere else; values are bound, never part of the text.
+//! Names are quoted by the engine's half of the dialect and nowhere else; values are bound, never part of the text.
 
 use rusqlite::types::Value as Bound;
 
+pub(crate) use zonai_engine::dialect::push_quoted;
+
 use crate::query::Sql;
-
-/// A name as an SQL identifier.
-pub(crate) fn quoted(name: &str) -> String {
-    let mut text = String::with_capacity(name.len() + 2);
-    push_quoted(&mut text, name);
-    text
-}
-
-/// A name as an SQL identifier, at the end of a text.
-pub(crate) fn push_quoted(text: &mut String, name: &str) {
-    text.push('"');
-    for part in name.split_inclusive('"') {
-        text.push_str(part);
-        if part.ends_with('"') {
-            text.push('"');
-        }
-    }
-    text.push('"');
-}
 
 /// What a JSON column holds, to be compared: a scalar as itself, a list or object as its compact text.
 pub(crate) fn json_scalar(place: &str) -> String {

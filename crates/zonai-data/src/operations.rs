@@ -9,16 +9,15 @@ use serde_json::{Map, Value as Json};
 use crate::payload::describe;
 use crate::query::{Place, shortened};
 use crate::rights::RowExpr;
-use crate::rules::node::Value;
-use crate::rules::{ExprFault, OperationExpr, Template, render};
+use crate::rules::{ExprFault, OperationExpr};
 use crate::schema::{Schema, Table, nearest};
 use crate::{Caller, DataError};
 
 /// What one operation does with each row.
 #[derive(Clone, Debug, Default)]
 pub struct Operation {
-    set: Vec<(usize, Template)>,
-    narrow: Option<Template>,
+    set: Vec<(usize, OperationExpr)>,
+    narrow: Option<OperationExpr>,
     inputs: BTreeSet<String>,
     in_code: bool,
 }
@@ -67,8 +66,8 @@ impl Operation {
         text: &str,
     ) -> Result<(), ExprFault> {
         let expr = OperationExpr::new(schema, table, text, false)?;
-        self.inputs.extend(expr.inputs);
-        self.set.push((column, expr.template));
+        self.inputs.extend(expr.inputs().iter().cloned());
+        self.set.push((column, expr));
         Ok(())
     }
 
@@ -78,8 +77,8 @@ impl Operation {
     /// As [`Operation::set`].
     pub fn narrow(&mut self, schema: &Schema, table: &Table, text: &str) -> Result<(), ExprFault> {
         let expr = OperationExpr::new(schema, table, text, true)?;
-        self.inputs.extend(expr.inputs);
-        self.narrow = Some(expr.template);
+        self.inputs.extend(expr.inputs().iter().cloned());
+        self.narrow = Some(expr);
         Ok(())
     }
 
@@ -118,17 +117,13 @@ impl Operation {
 
     /// The new values and the condition, for a caller and the values of a request.
     pub(crate) fn bind(&self, caller: &Caller, inputs: &Map<String, Json>) -> Bind {
-        let value = |value: &Value| match value {
-            Value::Input(name) => render::bound(inputs.get(name)),
-            other => render::of_caller(other, caller),
-        };
         Bind {
             computed: self
                 .set
                 .iter()
-                .map(|(at, template)| (*at, template.bind(&value)))
+                .map(|(at, expr)| (*at, expr.bind(caller, inputs)))
                 .collect(),
-            narrow: self.narrow.as_ref().map(|template| template.bind(&value)),
+            narrow: self.narrow.as_ref().map(|expr| expr.bind(caller, inputs)),
         }
     }
 

@@ -9,14 +9,19 @@ use crate::report::Report;
 use crate::tree;
 
 /// Each crate of the workspace with the crates of the workspace that it may ship with.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("zonai-limit", &[]),
     ("zonai-limit-suite", &["zonai-limit", "zonai-clock"]),
     ("zonai-clock", &["zonai-limit"]),
     ("zonai-limit-sqlite", &["zonai-limit", "zonai-clock"]),
     ("zonai-http", &["zonai-limit", "zonai-clock"]),
     ("zonai-policy", &["zonai-limit"]),
-    ("zonai-data", &["zonai-limit", "zonai-clock"]),
+    ("zonai-engine", &["zonai-limit", "zonai-clock"]),
+    ("zonai-rules", &["zonai-engine"]),
+    (
+        "zonai-data",
+        &["zonai-limit", "zonai-clock", "zonai-engine", "zonai-rules"],
+    ),
     ("zonai-auth", &["zonai-limit", "zonai-clock", "zonai-data"]),
     (
         "zonai-server",
@@ -52,7 +57,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
 /// What every crate's tests may use beside their own arrows.
 const FOR_TESTS: [&str; 3] = ["zonai-test", "zonai-limit-suite", "zonai-clock"];
 /// Crates from outside that a crate must not name.
-const NEVER: [(&str, &[&str]); 6] = [
+const NEVER: [(&str, &[&str]); 8] = [
     (
         "zonai-limit",
         &[
@@ -68,6 +73,8 @@ const NEVER: [(&str, &[&str]); 6] = [
     ),
     ("zonai-limit-sqlite", HTTP),
     ("zonai-policy", HTTP),
+    ("zonai-engine", HTTP),
+    ("zonai-rules", HTTP),
     ("zonai-data", HTTP),
     ("zonai-auth", HTTP),
     ("zonai-http", &["hyper", "hyper-util", "rusqlite", "axum"]),
@@ -177,6 +184,9 @@ mod tests {
     #[test]
     fn the_data_layer_knows_no_http() {
         assert_eq!(faults("zonai-data", "http", None), 1);
+        assert_eq!(faults("zonai-engine", "http", None), 1);
+        assert_eq!(faults("zonai-engine", "zonai-data", None), 1);
+        assert_eq!(faults("zonai-rules", "zonai-data", None), 1);
         assert_eq!(faults("zonai-auth", "hyper", None), 1);
         assert_eq!(faults("zonai-data", "rusqlite", None), 0);
         assert_eq!(faults("zonai-limit", "tokio", None), 1);

@@ -6,18 +6,14 @@
     reason = "tests"
 )]
 
-mod changes;
-mod engine;
 mod expand;
 mod grammar;
-mod migrations;
 mod model;
 mod plans;
 mod reads;
 mod refusals;
 mod rights;
 mod rules;
-mod rules_parse;
 mod rules_random;
 mod support;
 mod updates;

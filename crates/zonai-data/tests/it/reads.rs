@@ -1,9 +1,11 @@
 //! Get, list and count: order, pages, groups, and how stored values look in JSON.
 
-use serde_json::json;
-use zonai_data::{Caller, DataError};
+use std::collections::BTreeMap;
 
-use crate::support::{Data, bad, open, payload};
+use serde_json::json;
+use zonai_data::{Caller, DataError, EngineOptions};
+
+use crate::support::{Data, bad, open, open_with, payload};
 
 async fn tasks() -> Data {
     let data = open(
@@ -182,4 +184,24 @@ async fn views_can_be_read_and_not_written() {
         .create(json!({"table": "open_tasks", "object": {}}))
         .await);
     assert_eq!(text, "table: `open_tasks` can only be read");
+}
+
+#[tokio::test]
+async fn what_the_engine_turns_away_the_caller_hears() {
+    let options = EngineOptions {
+        reads: 0,
+        write_queue: 0,
+        ..EngineOptions::default()
+    };
+    let data = open_with(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY)",
+        BTreeMap::new(),
+        options,
+    );
+    let busy = Err(DataError::BusyReading);
+    assert_eq!(data.list(json!({"table": "t"})).await, busy);
+    let by_key = json!({"table": "t", "where": {"id": {"eq": 1}}});
+    assert_eq!(data.get(by_key).await, busy);
+    let row = json!({"table": "t", "object": {}});
+    assert_eq!(data.create(row).await, Err(DataError::BusyWriting));
 }

@@ -1,12 +1,31 @@
 //! What rules allow whom: anonymous, user and admin, on every action, through the database.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use zonai_data::{AccountAction, Action, Caller, DataError, RuleKey, RuleText, Rules, User};
+use zonai_data::{
+    AccountAction, Action, Caller, DataError, EngineOptions, RuleKey, RuleText, Rules,
+    TableOptions, User,
+};
 
-use crate::rules_parse::shop;
-use crate::support::{Data, payload};
+use crate::support::{Data, open_with, payload};
+
+fn shop() -> Data {
+    let account = TableOptions {
+        auth: true,
+        ..TableOptions::default()
+    };
+    open_with(
+        "CREATE TABLE users (id TEXT PRIMARY KEY, email TEXT UNIQUE, password TEXT, role TEXT, verified BOOLEAN);
+         CREATE TABLE items (id INTEGER PRIMARY KEY, owner TEXT, title TEXT, stock INTEGER, price REAL,
+           public BOOLEAN, data JSON, status TEXT COLLATE NOCASE);
+         CREATE TABLE members (id INTEGER PRIMARY KEY, item INTEGER, user TEXT, owner TEXT);
+         CREATE VIEW cheap AS SELECT * FROM items WHERE price < 1;",
+        BTreeMap::from([("users".to_owned(), account)]),
+        EngineOptions::default(),
+    )
+}
 
 fn rules(data: &Data, entries: &[(&str, &str)]) -> Rules {
     let schema = data.db.schema();
@@ -469,4 +488,33 @@ async fn accounts_are_asked_on_their_row_and_allowed_without_a_rule() {
         .await
         .unwrap();
     assert_eq!(told, [true, false, true, false, false]);
+}
+
+#[tokio::test]
+async fn the_largest_rules_run() {
+    let data = shop();
+    // What the rules let pass must not be too much for SQLite, which has bounds of its own.
+    let long = format!("stock > 1{}", " or stock > 1".repeat(150));
+    let largest = [
+        long,
+        format!("id in (1{})", ",1".repeat(490)),
+        format!("id = 1{}", " or id = 2".repeat(160)),
+        format!("{}1", "case when id = 0 then 0 else ".repeat(15)) + &" end".repeat(15),
+        format!("stock{} > 1", " + 1".repeat(50)),
+        format!("{}id{} = 1", "abs(".repeat(7), ")".repeat(7)),
+        format!("{}id = 1{}", "(not ".repeat(15), ")".repeat(15)),
+        format!("id = 1{}", " and exists (select 1 from members)".repeat(8)),
+    ];
+    for text in largest {
+        set(&data, &[("items.list", text.as_str())]);
+        let deep = (0..30).fold(
+            json!({"id": {"eq": 1}}),
+            |inner, _| json!({"type": "not", "conditions": [inner]}),
+        );
+        for condition in [json!({}), deep] {
+            let query = json!({"table": "items", "filter": true, "where": condition});
+            let listed = data.list(query).await;
+            assert!(listed.is_ok(), "{text}: {listed:?}");
+        }
+    }
 }

@@ -1,0 +1,69 @@
+//! What can go wrong with a request for data, as the server's status map needs it.
+//!
+//! `Display` is the text a caller reads: it must never hold SQL, a path or the cause of an internal error. Those go
+//! to the log where the error is made.
+
+mod sqlite;
+mod start;
+
+use serde_json::Value;
+
+pub use start::StartError;
+
+/// Why a request for data failed. One variant for each status that the data layer can cause.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// 400: the payload is wrong; the text says where.
+    #[error("{0}")]
+    BadRequest(String),
+    /// 403. Never says why.
+    #[error("Forbidden")]
+    Forbidden,
+    /// 404: no such table.
+    #[error("Not found")]
+    NotFound,
+    /// 404: no row of the table meets the `where`.
+    #[error("Record not found (table: {table})")]
+    RecordNotFound {
+        /// The table that was asked.
+        table: String,
+    },
+    /// 409: a value that must be unique is taken.
+    #[error("{0}")]
+    Conflict(String),
+    /// 412: a target does not meet `expect`; nothing was written.
+    #[error("{message}")]
+    PreconditionFailed {
+        /// For people.
+        message: String,
+        /// For programs.
+        details: Value,
+    },
+    /// 422: a foreign key, a check or a type.
+    #[error("{0}")]
+    Unprocessable(String),
+    /// 503: as many writes wait as may wait. Retry after a second.
+    #[error("Server is busy writing; retry shortly (write queue saturated).")]
+    BusyWriting,
+    /// 503: as many reads run as may run. Retry after a second.
+    #[error("Server is busy reading; retry shortly (read concurrency saturated).")]
+    BusyReading,
+    /// 500. The cause is in the log.
+    #[error("Internal error")]
+    Internal,
+}
+
+impl DataError {
+    /// An internal error: `cause` goes to the log together with what was being done, never to the caller.
+    #[must_use]
+    pub fn internal(doing: &str, cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!(doing, cause = %cause, "data engine failed");
+        Self::Internal
+    }
+
+    /// A payload fault at a place such as `where.or[3].column`: a 400 that reads `place: what`. Callers read both.
+    pub fn at(place: impl std::fmt::Display, what: impl std::fmt::Display) -> Self {
+        Self::BadRequest(format!("{place}: {what}"))
+    }
+}
