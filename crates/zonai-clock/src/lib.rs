@@ -73,12 +73,15 @@ impl Clock {
     /// that one window shows one reset.
     #[must_use]
     pub fn steady_wall_ms(&self, at: Moment) -> i64 {
+        self.steady_wall_ms_at(self.now(), at)
+    }
+
+    /// The same for whoever has just read [`Clock::now`]: a reading less.
+    #[must_use]
+    pub fn steady_wall_ms_at(&self, now: Moment, at: Moment) -> i64 {
         match &self.0 {
-            Inner::System(system) => {
-                let wall_ms = system::coarse_wall_ms();
-                system.steady.wall_ms(at, system::since_boot(), wall_ms)
-            }
-            Inner::Manual(manual) => manual.steady.wall_ms(at, manual.now(), manual.wall_ms()),
+            Inner::System(system) => system.steady.wall_ms(at, now, system::coarse_wall_ms()),
+            Inner::Manual(manual) => manual.steady.wall_ms(at, now, manual.wall_ms()),
         }
     }
 

@@ -39,7 +39,7 @@ impl<'a> RefusedRequest<'a> {
     pub fn new(refusal: &'a Refusal, now: Moment, clock: &Clock) -> Self {
         Self {
             max_requests: refusal.policy.max_requests(),
-            reset_epoch_ms: clock.steady_wall_ms(refusal.reset),
+            reset_epoch_ms: clock.steady_wall_ms_at(now, refusal.reset),
             retry_after_ms: refusal.reset.since(now),
             collection: &refusal.collection,
             operation: refusal.operation.name(),

@@ -307,7 +307,7 @@ pub(crate) fn refuse(state: &State, now: Moment, found: &Found, refusal: &Refusa
     state.telemetry.refused(found.client, refusal);
     let response = too_many_requests(&RefusedRequest {
         max_requests: refusal.policy.max_requests(),
-        reset_epoch_ms: state.clock.steady_wall_ms(refusal.reset),
+        reset_epoch_ms: state.clock.steady_wall_ms_at(now, refusal.reset),
         retry_after_ms: refusal.reset.since(now),
         collection: &refusal.collection,
         operation: refusal.operation.name(),
