@@ -131,6 +131,7 @@ def watch(crowd, peer, seconds):
     memory = []
     before, cpu = crowd.messages(), peer.server.cpu_seconds()
     crowd.writes(seconds, change, "PATCH", lambda: memory.append(peer.server.memory_kib()))
+    memory.append(peer.server.memory_kib())
     newest = {peer.query_of[row]: title.encode() for row, title in last.items()}
     late = crowd.until(lambda: all(newest[s.query] in s.tail for s in crowd.streams if s.query in newest), 10)
     cpu, sent = peer.server.cpu_seconds() - cpu, crowd.messages() - before

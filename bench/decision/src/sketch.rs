@@ -3,8 +3,6 @@
 //! A yardstick, as a figure in nanoseconds says more about the machine than about the program: it took 19 ns at 100,000
 //! keys on the machine on which "at most 20 ns" was set. No cap, nothing reclaimed, nothing stored, one charge.
 
-use std::hash::BuildHasher;
-
 use ahash::RandomState;
 use hashbrown::HashTable;
 use parking_lot::Mutex;
