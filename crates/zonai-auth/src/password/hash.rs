@@ -6,6 +6,8 @@
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, KeyId, Params, ParamsBuilder, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::Password;
@@ -100,7 +102,20 @@ impl Peppers {
         Ok(Verified::Yes { rehash })
     }
 
-    /// The work of one comparison, for accounts that do not exist.
+    /// What an account that does not exist would have stored: a hash of no password. Its salt is its own, as every
+    /// account's is: which memory a hash touches, and so a little of its time, follows from the salt.
+    pub(crate) fn decoy(&self, address: &str) -> String {
+        let part = |domain| digest(&self.current.secret, domain, &[address]);
+        let [salt, hash] = [part("decoy salt"), part("decoy hash")];
+        format!(
+            "$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES},keyid={}${}${}",
+            STANDARD_NO_PAD.encode(self.current.id),
+            STANDARD_NO_PAD.encode(&salt[..SALT_BYTES]),
+            STANDARD_NO_PAD.encode(hash)
+        )
+    }
+
+    /// The work of one comparison, where what is stored is no hash.
     fn waste(&self, password: &Password) -> Result<Verified, HashError> {
         let hash = self.current.hash(password, &[0; SALT_BYTES])?;
         std::hint::black_box(hash);
@@ -230,6 +245,22 @@ mod tests {
 
     fn given(text: &str) -> Password {
         Password::given(text).unwrap()
+    }
+
+    #[test]
+    fn a_decoy_is_read_like_a_stored_hash_and_fits_nothing() {
+        let peppers = peppers(NEW, "");
+        let decoy = peppers.decoy("eve@x.org");
+        let parsed = PasswordHash::new(&decoy).unwrap();
+        assert!(is_affordable(&parsed) && peppers.current.made(&parsed).unwrap());
+        assert_eq!(key_id(&parsed).unwrap(), peppers.current.id);
+        let stored = peppers.hash(&given("correct horse")).unwrap();
+        assert_eq!(decoy.len(), stored.len());
+        assert_ne!(decoy, peppers.decoy("bob@x.org"));
+        assert_eq!(
+            peppers.verify(&given("x"), Some(&decoy)).unwrap(),
+            Verified::No
+        );
     }
 
     #[test]

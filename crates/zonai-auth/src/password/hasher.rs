@@ -118,6 +118,11 @@ impl Hasher {
         answer.await.unwrap_or(Err(HASHER_BUSY))
     }
 
+    /// What to compare with where there is no account, or it has no password.
+    pub(crate) fn decoy(&self, address: &str) -> String {
+        self.shared.peppers.decoy(address)
+    }
+
     /// Answers those who wait that the server is busy, lets running hashes end, joins the threads.
     pub fn close(&self) {
         {
