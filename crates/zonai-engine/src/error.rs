@@ -54,6 +54,19 @@ pub enum DataError {
     Internal,
 }
 
+/// An error with its causes, on one line: for operators.
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
 impl DataError {
     /// An internal error: `cause` goes to the log together with what was being done, never to the caller.
     #[must_use]

@@ -16,6 +16,7 @@ use zonai_clock::Clock;
 pub use fault::{MigrationError, MigrationFault};
 
 use crate::engine;
+use crate::error::with_causes;
 use crate::schema::{Schema, TableOptions};
 use crate::{EngineOptions, StartError};
 
@@ -86,7 +87,7 @@ impl Migrations {
         clock: &Clock,
     ) -> Result<Vec<String>, MigrationError> {
         let conn = engine::open_for_setup(path, options)
-            .map_err(|error| MigrationError::of_file(path, describe(&error)))?;
+            .map_err(|error| MigrationError::of_file(path, with_causes(&error)))?;
         apply::apply(self, &conn, clock)
     }
 
@@ -131,23 +132,11 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>, MigrationError> {
     Ok(paths)
 }
 
-/// An error with what is behind it, on one line.
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 /// What SQLite says, without its number.
 fn sqlite_says(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-        other => describe(other),
+        other => with_causes(other),
     }
 }
 

@@ -67,9 +67,6 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
     headers
 });
 
-/// The places in [`HEADERS`] that differ from refusal to refusal: bits 0, 1 and 3.
-const NUMBERS: u32 = 0b1011;
-
 /// The 429. Seconds are rounded up, and `retry-after` is at least 1, so that a client that waits for either is admitted.
 ///
 /// ```
@@ -117,16 +114,15 @@ pub fn too_many_requests(refused: &RefusedRequest<'_>) -> Response<Bytes> {
     let text = Bytes::from(text);
 
     let mut headers = HEADERS.clone();
+    // Those that differ from refusal to refusal, each with how many before it stay as they are.
     let numbers = [
-        retry_start..retry_end,
-        body_end..limit_end,
-        limit_end..text.len(),
+        (0, retry_start..retry_end),
+        (0, body_end..limit_end),
+        (1, limit_end..text.len()),
     ];
-    let mut numbers = numbers.into_iter();
-    for (place, value) in headers.values_mut().enumerate() {
-        if NUMBERS & 1 << place != 0
-            && let Some(range) = numbers.next()
-        {
+    let mut values = headers.values_mut();
+    for (unchanged, range) in numbers {
+        if let Some(value) = values.nth(unchanged) {
             *value = digits(text.slice(range));
         }
     }

@@ -137,8 +137,10 @@ fn enter(state: &Arc<State>, peer: Option<IpAddr>, arrived: &Arrived) -> Step {
 
 /// The work of a request without a body, or whose body does not matter.
 async fn with_target(state: Arc<State>, arrived: Arrived, asked: Asked) -> Answer {
-    let Asked { found, target, .. } = asked;
-    let checked = conclude(&state, found, &target, asked.now, asked.verdict).await;
+    let Asked {
+        found, target, now, ..
+    } = asked;
+    let checked = conclude(&state, found, &target, now, asked.verdict).await;
     let parts = &arrived.parts;
     let payload = if asked.payload_in_query {
         zonai_http::decode_body_param(parts.uri.query().unwrap_or_default())
@@ -148,7 +150,7 @@ async fn with_target(state: Arc<State>, arrived: Arrived, asked: Asked) -> Answe
     let mut answer = match (checked, payload) {
         (Err(refused), _) => refused,
         (Ok(_), Err(error)) => errors::answer(&Fault::BadRequest(error.to_string())),
-        (Ok((admitted, now)), Ok(payload)) => {
+        (Ok(admitted), Ok(payload)) => {
             let passed = Passed {
                 state: &state,
                 parts,
@@ -187,7 +189,8 @@ async fn with_body(
         // What was cut off before it named its bucket is counted all the same.
         Some(_) => Target::nowhere(Nowhere::Payload),
     };
-    let checked = conclude(&state, found, &target, state.clock.now(), None).await;
+    let now = state.clock.now();
+    let checked = conclude(&state, found, &target, now, None).await;
     let mut hopeless = false;
     let mut cut_off = |cut: Cut| {
         // Whoever was too slow, or sends more than there is room for, is not waited for again.
@@ -197,7 +200,7 @@ async fn with_body(
     let mut answer = match (checked, cut) {
         (Err(refused), _) => refused,
         (Ok(_), Some(cut)) => cut_off(cut),
-        (Ok((admitted, now)), None) => match reader.rest().await {
+        (Ok(admitted), None) => match reader.rest().await {
             Err(cut) => cut_off(cut),
             Ok(()) if !is_json(&parts) => errors::answer(&Fault::NotJson),
             Ok(()) => {
@@ -245,7 +248,7 @@ async fn conclude(
     target: &Target,
     now: Moment,
     verdict: Option<Verdict>,
-) -> Result<(Admitted, Moment), Answer> {
+) -> Result<Admitted, Answer> {
     let verdict = match verdict {
         Some(verdict) => verdict,
         None => {
@@ -261,7 +264,7 @@ async fn conclude(
                 // Where that cannot be, the store says so in the log and in `/health`, and the request goes on.
                 let _ = state.store.commit(admitted.durable()).await;
             }
-            Ok((admitted, now))
+            Ok(admitted)
         }
         Verdict::Refused(refusal) => Err(refuse(state, now, &found, &refusal)),
         Verdict::Misregistered(misregistered) => Err(errors::answer(&Fault::Misregistered(
@@ -305,15 +308,8 @@ async fn show_standing(state: &State, found: &Found, target: &Target, answer: &m
 /// The 429.
 pub(crate) fn refuse(state: &State, now: Moment, found: &Found, refusal: &Refusal) -> Answer {
     state.telemetry.refused(found.client, refusal);
-    let response = too_many_requests(&RefusedRequest {
-        max_requests: refusal.policy.max_requests(),
-        reset_epoch_ms: state.clock.steady_wall_ms_at(now, refusal.reset),
-        retry_after_ms: refusal.reset.since(now),
-        collection: &refusal.collection,
-        operation: refusal.operation.name(),
-        custom_operation: refusal.custom.as_deref(),
-    });
-    response.map(Reply::whole)
+    let refused = RefusedRequest::new(refusal, now, &state.clock);
+    too_many_requests(&refused).map(Reply::whole)
 }
 
 /// The 429 of a client that has as many open streams as it may: closing one frees its place at once.

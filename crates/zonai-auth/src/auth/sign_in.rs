@@ -42,10 +42,10 @@ impl Auth {
             Some(account) => (Some(account.id), account.password),
             None => (None, None),
         };
-        let hasher = &self.core.hasher;
-        let compared = stored.clone().unwrap_or_else(|| hasher.decoy(address));
-        let verified = hasher
-            .verify(client, request.password, Some(compared))
+        let verified = self
+            .core
+            .hasher
+            .verify(client, request.password, address.to_owned(), stored.clone())
             .await?;
         match (verified, id, stored) {
             (Verified::Yes { rehash }, Some(id), Some(stored)) => {

@@ -6,8 +6,6 @@
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, KeyId, Params, ParamsBuilder, Version};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::Password;
@@ -63,22 +61,23 @@ impl Peppers {
         self.current.hash(password, &salt)
     }
 
-    /// Compares with a stored hash. Without one the same work is done, and the answer is no.
+    /// Compares with the hash stored for an address. Without one the same work is done, and the answer is no.
     pub(crate) fn verify(
         &self,
         password: &Password,
+        address: &str,
         stored: Option<&str>,
     ) -> Result<Verified, HashError> {
         let parsed = stored
             .and_then(|text| PasswordHash::new(text).ok())
             .filter(is_affordable);
         let Some(parsed) = parsed else {
-            return self.waste(password);
+            return self.waste(password, address);
         };
         let fits = match key_id(&parsed) {
             Some(id) => {
                 let Some(pepper) = self.all().find(|pepper| pepper.id == *id) else {
-                    return self.waste(password);
+                    return self.waste(password, address);
                 };
                 pepper.verify(password, &parsed)?
             }
@@ -102,24 +101,19 @@ impl Peppers {
         Ok(Verified::Yes { rehash })
     }
 
-    /// What an account that does not exist would have stored: a hash of no password. Its salt is its own, as every
-    /// account's is: which memory a hash touches, and so a little of its time, follows from the salt.
-    pub(crate) fn decoy(&self, address: &str) -> String {
-        let part = |domain| digest(&self.current.secret, domain, &[address]);
-        let [salt, hash] = [part("decoy salt"), part("decoy hash")];
-        format!(
-            "$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES},keyid={}${}${}",
-            STANDARD_NO_PAD.encode(self.current.id),
-            STANDARD_NO_PAD.encode(&salt[..SALT_BYTES]),
-            STANDARD_NO_PAD.encode(hash)
-        )
-    }
-
-    /// The work of one comparison, where what is stored is no hash.
-    fn waste(&self, password: &Password) -> Result<Verified, HashError> {
-        let hash = self.current.hash(password, &[0; SALT_BYTES])?;
+    /// The work of one comparison, for accounts that do not exist. Which memory a hash touches, and so a little of its time,
+    /// follows from its salt: each address has one of its own, as each account has.
+    fn waste(&self, password: &Password, address: &str) -> Result<Verified, HashError> {
+        let hash = self.current.hash(password, &self.salt_of(address))?;
         std::hint::black_box(hash);
         Ok(Verified::No)
+    }
+
+    fn salt_of(&self, address: &str) -> [u8; SALT_BYTES] {
+        let mut salt = [0; SALT_BYTES];
+        let digest = digest(&self.current.secret, "salt of nobody", &[address]);
+        salt.copy_from_slice(&digest[..SALT_BYTES]);
+        salt
     }
 
     fn all(&self) -> impl Iterator<Item = &Pepper> {
@@ -233,6 +227,7 @@ mod tests {
     )]
     use super::*;
 
+    const ADDRESS: &str = "ada@x.org";
     const OLD: &str = "an old password secret 0123456789";
     const NEW: &str = "a new password secret 0123456789!";
     const JWT: &str = "a token secret 0123456789 abcdefg";
@@ -248,19 +243,11 @@ mod tests {
     }
 
     #[test]
-    fn a_decoy_is_read_like_a_stored_hash_and_fits_nothing() {
+    fn an_address_without_an_account_has_a_salt_of_its_own_that_stays() {
         let peppers = peppers(NEW, "");
-        let decoy = peppers.decoy("eve@x.org");
-        let parsed = PasswordHash::new(&decoy).unwrap();
-        assert!(is_affordable(&parsed) && peppers.current.made(&parsed).unwrap());
-        assert_eq!(key_id(&parsed).unwrap(), peppers.current.id);
-        let stored = peppers.hash(&given("correct horse")).unwrap();
-        assert_eq!(decoy.len(), stored.len());
-        assert_ne!(decoy, peppers.decoy("bob@x.org"));
-        assert_eq!(
-            peppers.verify(&given("x"), Some(&decoy)).unwrap(),
-            Verified::No
-        );
+        let salt = peppers.salt_of("eve@x.org");
+        assert_eq!(salt, peppers.salt_of("eve@x.org"));
+        assert_ne!(salt, peppers.salt_of("bob@x.org"));
     }
 
     #[test]
@@ -276,13 +263,13 @@ mod tests {
         let yes = Verified::Yes { rehash: None };
         assert_eq!(
             peppers
-                .verify(&given("correct horse"), Some(&stored))
+                .verify(&given("correct horse"), ADDRESS, Some(&stored))
                 .unwrap(),
             yes
         );
         assert_eq!(
             peppers
-                .verify(&given("wrong horse"), Some(&stored))
+                .verify(&given("wrong horse"), ADDRESS, Some(&stored))
                 .unwrap(),
             Verified::No
         );
@@ -292,7 +279,7 @@ mod tests {
     fn the_pepper_is_needed() {
         let stored = peppers(OLD, "").hash(&given("correct horse")).unwrap();
         let verified = peppers(NEW, "")
-            .verify(&given("correct horse"), Some(&stored))
+            .verify(&given("correct horse"), ADDRESS, Some(&stored))
             .unwrap();
         assert_eq!(verified, Verified::No);
     }
@@ -304,13 +291,13 @@ mod tests {
         let Verified::Yes {
             rehash: Some(fresh),
         } = rotated
-            .verify(&given("correct horse"), Some(&stored))
+            .verify(&given("correct horse"), ADDRESS, Some(&stored))
             .unwrap()
         else {
             panic!("no fresh hash");
         };
         let verified = peppers(NEW, "")
-            .verify(&given("correct horse"), Some(&fresh))
+            .verify(&given("correct horse"), ADDRESS, Some(&fresh))
             .unwrap();
         assert_eq!(verified, Verified::Yes { rehash: None });
     }
@@ -327,11 +314,13 @@ mod tests {
             .to_string();
         let rotated = peppers(NEW, OLD);
         let verified = rotated
-            .verify(&given("correct horse"), Some(&stored))
+            .verify(&given("correct horse"), ADDRESS, Some(&stored))
             .unwrap();
         assert!(matches!(verified, Verified::Yes { rehash: Some(_) }));
         assert_eq!(
-            rotated.verify(&given("wrong"), Some(&stored)).unwrap(),
+            rotated
+                .verify(&given("wrong"), ADDRESS, Some(&stored))
+                .unwrap(),
             Verified::No
         );
     }
@@ -349,7 +338,7 @@ mod tests {
             Some(greedy),
         ] {
             assert_eq!(
-                peppers.verify(&given("x"), stored).unwrap(),
+                peppers.verify(&given("x"), ADDRESS, stored).unwrap(),
                 Verified::No,
                 "{stored:?}"
             );
@@ -373,7 +362,7 @@ mod tests {
         let cost = |stored: Option<&str>| {
             let before = spent_ns();
             assert_eq!(
-                rotated.verify(&given("wrong"), stored).unwrap(),
+                rotated.verify(&given("wrong"), ADDRESS, stored).unwrap(),
                 Verified::No
             );
             spent_ns() - before

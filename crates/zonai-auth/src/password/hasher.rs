@@ -43,7 +43,11 @@ struct Job {
 
 enum Task {
     Hash(oneshot::Sender<Result<String, AuthError>>),
-    Verify(Option<String>, oneshot::Sender<Result<Verified, AuthError>>),
+    Verify {
+        address: String,
+        stored: Option<String>,
+        reply: oneshot::Sender<Result<Verified, AuthError>>,
+    },
 }
 
 impl Hasher {
@@ -100,11 +104,12 @@ impl Hasher {
         answer.await.unwrap_or(Err(HASHER_BUSY))
     }
 
-    /// Compares a password with what is stored; nothing stored takes the same time and is a no.
+    /// Compares a password with what is stored for an address; nothing stored takes the same time and is a no.
     pub(crate) async fn verify(
         &self,
         client: Client,
         password: Password,
+        address: String,
         stored: Option<String>,
     ) -> Result<Verified, AuthError> {
         let (reply, answer) = oneshot::channel();
@@ -112,15 +117,14 @@ impl Hasher {
             client,
             Job {
                 password,
-                task: Task::Verify(stored, reply),
+                task: Task::Verify {
+                    address,
+                    stored,
+                    reply,
+                },
             },
         );
         answer.await.unwrap_or(Err(HASHER_BUSY))
-    }
-
-    /// What to compare with where there is no account, or it has no password.
-    pub(crate) fn decoy(&self, address: &str) -> String {
-        self.shared.peppers.decoy(address)
     }
 
     /// Answers those who wait that the server is busy, lets running hashes end, joins the threads.
@@ -190,7 +194,7 @@ impl Job {
     fn is_abandoned(&self) -> bool {
         match &self.task {
             Task::Hash(reply) => reply.is_closed(),
-            Task::Verify(_, reply) => reply.is_closed(),
+            Task::Verify { reply, .. } => reply.is_closed(),
         }
     }
 
@@ -201,8 +205,12 @@ impl Job {
             Task::Hash(reply) => {
                 let _gone = reply.send(peppers.hash(&self.password).map_err(fault));
             }
-            Task::Verify(stored, reply) => {
-                let verified = peppers.verify(&self.password, stored.as_deref());
+            Task::Verify {
+                address,
+                stored,
+                reply,
+            } => {
+                let verified = peppers.verify(&self.password, &address, stored.as_deref());
                 let _gone = reply.send(verified.map_err(fault));
             }
         }
@@ -231,6 +239,10 @@ mod tests {
         }
     }
 
+    fn address() -> String {
+        "ada@x.org".to_owned()
+    }
+
     fn given(text: &str) -> Password {
         Password::given(text).unwrap()
     }
@@ -246,16 +258,21 @@ mod tests {
             .hash(Client::Local, given("correct horse"))
             .await
             .unwrap();
-        let right = hasher.verify(Client::Local, given("correct horse"), Some(stored.clone()));
+        let right = hasher.verify(
+            Client::Local,
+            given("correct horse"),
+            address(),
+            Some(stored.clone()),
+        );
         assert_eq!(right.await.unwrap(), Verified::Yes { rehash: None });
         let wrong = hasher
-            .verify(Client::Local, given("x"), Some(stored))
+            .verify(Client::Local, given("x"), address(), Some(stored))
             .await
             .unwrap();
         assert_eq!(wrong, Verified::No);
         assert_eq!(
             hasher
-                .verify(Client::Local, given("x"), None)
+                .verify(Client::Local, given("x"), address(), None)
                 .await
                 .unwrap(),
             Verified::No
@@ -270,14 +287,14 @@ mod tests {
         let hasher = hasher(0);
         let mut waiting = Vec::new();
         for _ in 0..PLACES {
-            let mut one = Box::pin(hasher.verify(Client::Local, given("x"), None));
+            let mut one = Box::pin(hasher.verify(Client::Local, given("x"), address(), None));
             assert!(poll(one.as_mut()).is_pending());
             waiting.push(one);
         }
-        let mut extra = pin!(hasher.verify(Client::Local, given("x"), None));
+        let mut extra = pin!(hasher.verify(Client::Local, given("x"), address(), None));
         assert_eq!(poll(extra.as_mut()), Poll::Ready(Err(HASHER_BUSY)));
         waiting.pop();
-        let mut next = pin!(hasher.verify(Client::Local, given("x"), None));
+        let mut next = pin!(hasher.verify(Client::Local, given("x"), address(), None));
         assert!(poll(next.as_mut()).is_pending());
         hasher.close();
         assert_eq!(poll(next.as_mut()), Poll::Ready(Err(HASHER_BUSY)));
@@ -288,11 +305,11 @@ mod tests {
         let hasher = hasher(0);
         let mut first = Vec::new();
         for _ in 0..PLACES {
-            let mut one = Box::pin(hasher.verify(Client::Local, given("x"), None));
+            let mut one = Box::pin(hasher.verify(Client::Local, given("x"), address(), None));
             assert!(poll(one.as_mut()).is_pending());
             first.push(one);
         }
-        let mut other = pin!(hasher.verify(Client::Everyone, given("x"), None));
+        let mut other = pin!(hasher.verify(Client::Everyone, given("x"), address(), None));
         assert!(poll(other.as_mut()).is_pending());
         let mut refused = 0;
         for one in &mut first {

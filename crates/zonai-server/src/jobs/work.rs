@@ -1,5 +1,6 @@
 //! What a job does.
 
+use zonai_data::error::with_causes;
 use zonai_data::history::History;
 
 use crate::state::State;
@@ -51,7 +52,7 @@ impl Work {
                 let deleted = state.store.delete_closed(state.clock.now()).await;
                 deleted
                     .map(|rows| format!("{rows} counters deleted"))
-                    .map_err(|error| chain(&error))
+                    .map_err(|error| with_causes(&error))
             }
             Self::CleanupAuthChallenges => {
                 let deleted = state.auth.cleanup_auth_challenges(pass).await;
@@ -78,15 +79,4 @@ impl Work {
             }
         }
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

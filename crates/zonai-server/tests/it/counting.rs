@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonai_test::{Project, TestServer, target};
 
-use crate::{DEFAULT, list, use_up};
+use crate::{DEFAULT, list, use_up_lists};
 
 /// Policy files: `create` at 10 refuses the 11th, and reads go on.
 #[tokio::test(flavor = "multi_thread")]
@@ -166,14 +166,7 @@ async fn preflights_and_health_are_free() {
     for _ in 0..1_000 {
         assert_eq!(client.send("GET", "/health", None).await.status, 200);
     }
-    use_up(
-        &client,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT,
-    )
-    .await;
+    use_up_lists(&client, "notes", DEFAULT).await;
     assert_eq!(list(&client, "notes").await.status, 429);
 }
 
@@ -247,14 +240,7 @@ async fn one_client_and_one_table_do_not_touch_another() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(
-        &client,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT,
-    )
-    .await;
+    use_up_lists(&client, "notes", DEFAULT).await;
     assert_eq!(list(&client, "notes").await.status, 429);
     assert_eq!(list(&client, "tasks").await.status, 200);
     assert_eq!(

@@ -6,7 +6,7 @@ use zonai_server::Additions;
 use zonai_server::explain::Explain;
 use zonai_test::{Client, Project, TestServer, target};
 
-use crate::{list, send, use_up};
+use crate::{list, send, use_up_lists};
 
 struct NoteLimits;
 
@@ -170,13 +170,6 @@ async fn explaining_counts_nothing() {
             "admit"
         );
     }
-    use_up(
-        &server.client(),
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        100,
-    )
-    .await;
+    use_up_lists(&server.client(), "notes", 100).await;
     assert_eq!(list(&server.client(), "notes").await.status, 429);
 }

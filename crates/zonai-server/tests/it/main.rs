@@ -48,6 +48,11 @@ async fn use_up(client: &Client, method: &str, path: &str, body: &Value, count: 
     }
 }
 
+/// As many lists of a table.
+async fn use_up_lists(client: &Client, table: &str, count: usize) {
+    use_up(client, "GET", "/db/list", &json!({"table": table}), count).await;
+}
+
 /// A request with its payload where the route wants it.
 async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Reply {
     if matches!(method, "GET" | "HEAD") {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonai_test::{Project, TestServer};
 
-use crate::{DEFAULT, list, send, use_up};
+use crate::{DEFAULT, list, send, use_up, use_up_lists};
 
 /// limiter.md 4: the refusal to the letter.
 #[tokio::test(flavor = "multi_thread")]
@@ -92,14 +92,7 @@ async fn waiting_what_it_says_is_enough_and_less_is_not() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(
-        &client,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT,
-    )
-    .await;
+    use_up_lists(&client, "notes", DEFAULT).await;
     server.hand.advance_ms(59_700);
     let refused = list(&client, "notes").await;
     assert_eq!(
@@ -118,14 +111,7 @@ async fn retrying_does_not_move_the_reset() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(
-        &client,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT,
-    )
-    .await;
+    use_up_lists(&client, "notes", DEFAULT).await;
     let first = list(&client, "notes").await;
     let reset = first.header("x-ratelimit-reset").map(str::to_owned);
     for second in 1..60 {
@@ -148,14 +134,7 @@ async fn a_cross_origin_refusal_can_be_read() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let client = server.client().with("origin", "http://localhost:5173");
-    use_up(
-        &client,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT,
-    )
-    .await;
+    use_up_lists(&client, "notes", DEFAULT).await;
     let reply = list(&client, "notes").await;
     assert_eq!(reply.status, 429);
     assert_eq!(

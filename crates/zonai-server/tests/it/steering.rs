@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonai_test::{Project, TestServer};
 
-use crate::{DEFAULT, list, use_up};
+use crate::{DEFAULT, list, use_up, use_up_lists};
 
 fn with_limits(limits: &str) -> Project {
     let project = Project::tasks();
@@ -20,7 +20,7 @@ async fn an_observed_limit_refuses_nothing_and_reports() {
     let project = with_limits("limits:\n  list: {maxRequests: 3, window: 1m, mode: observe}\n");
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(&client, "GET", "/db/list", &json!({"table": "tasks"}), 10).await;
+    use_up_lists(&client, "tasks", 10).await;
     let explain = zonai_server::explain::Explain {
         method: "GET".to_owned(),
         path: zonai_test::target("/db/list", &json!({"table": "tasks"})),
@@ -64,26 +64,12 @@ async fn an_exempt_network_is_counted_and_never_refused() {
     );
     let server = TestServer::start(&project).await;
     let exempt = server.client_at("127.0.0.8");
-    use_up(
-        &exempt,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT + 20,
-    )
-    .await;
+    use_up_lists(&exempt, "notes", DEFAULT + 20).await;
     assert_eq!(server.running.would_refuse(), 20, "it was counted");
     let hidden = exempt.with("x-forwarded-for", "198.51.100.1");
     assert_eq!(list(&hidden, "notes").await.status, 429);
     let other = server.client_at("127.0.0.9");
-    use_up(
-        &other,
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT,
-    )
-    .await;
+    use_up_lists(&other, "notes", DEFAULT).await;
     assert_eq!(list(&other, "notes").await.status, 429);
 }
 
@@ -93,7 +79,7 @@ async fn of_several_windows_the_refusal_names_the_one_that_was_hit() {
     let project = with_limits("limits:\n  list: [3/1s, 5/1h]\n");
     let server = TestServer::start(&project).await;
     let client = server.client();
-    use_up(&client, "GET", "/db/list", &json!({"table": "tasks"}), 3).await;
+    use_up_lists(&client, "tasks", 3).await;
     let reply = list(&client, "tasks").await;
     assert_eq!(
         (
@@ -104,7 +90,7 @@ async fn of_several_windows_the_refusal_names_the_one_that_was_hit() {
         (429, Some("3"), Some("1"))
     );
     server.hand.advance_ms(1_000);
-    use_up(&client, "GET", "/db/list", &json!({"table": "tasks"}), 2).await;
+    use_up_lists(&client, "tasks", 2).await;
     let reply = list(&client, "tasks").await;
     assert_eq!(
         (

@@ -1,23 +1,15 @@
 //! The end of a server: nothing is cut, nothing is forgotten.
 
-use serde_json::json;
 use zonai_test::{Project, TestServer};
 
-use crate::{DEFAULT, list, use_up};
+use crate::{DEFAULT, list, use_up_lists};
 
 /// limiter.md 7.2: a clean stop loses no count.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_survive_a_restart() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
-    use_up(
-        &server.client(),
-        "GET",
-        "/db/list",
-        &json!({"table": "notes"}),
-        DEFAULT - 1,
-    )
-    .await;
+    use_up_lists(&server.client(), "notes", DEFAULT - 1).await;
     let server = server.restart(&project).await;
     assert_eq!(list(&server.client(), "notes").await.status, 200);
     assert_eq!(list(&server.client(), "notes").await.status, 429);

@@ -2,10 +2,10 @@
 //!
 //! Must never colour what no terminal reads, and never fail because the reader has gone (`zonai … | head`).
 
-use std::error::Error as _;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use zonai_data::error::with_causes;
 use zonai_policy::Diagnostic;
 
 use crate::Error;
@@ -69,12 +69,7 @@ pub(super) fn error(error: &Error) {
         note(count(faults.len()));
         return;
     }
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
+    let text = with_causes(error);
     let (bold, off) = if colored(&io::stderr()) {
         ("\u{1b}[1;31m", "\u{1b}[0m")
     } else {
