@@ -54,14 +54,17 @@ pub enum DataError {
     Internal,
 }
 
-/// An error with its causes, on one line: for operators.
+/// An error with its causes, on one line, for operators; a text that repeats its cause is not made longer.
 #[must_use]
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
         source = cause.source();
     }
     text

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::time::Sleep;
 use zonai_limit::Client;
 
-use crate::settings::Bounds;
+use zonai_project::settings::Bounds;
 
 /// How much memory bodies take at this moment.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use zonai_http::{CidrList, Found, TrustedProxy, find_client};
 use zonai_limit::{Counters, Ipv6Prefix, Limiter, TableId};
 
-use crate::settings::{Settings, TableSettings};
+use zonai_project::settings::{Settings, TableSettings};
 
 /// Everything that stands before the work.
 pub(crate) struct Gate {

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use zonai_data::history::History;
 
-use crate::project::crons::CronFile;
 use crate::state::State;
+use zonai_project::crons::CronFile;
 
 pub(crate) use schedule::run as run_schedule;
 use work::Work;

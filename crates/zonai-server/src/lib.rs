@@ -6,7 +6,6 @@
 mod accounts;
 pub mod admin;
 mod body;
-mod check;
 mod connection;
 mod cors;
 mod errors;
@@ -19,27 +18,21 @@ mod listen;
 mod live;
 pub mod offline;
 mod operations;
-mod policies;
-mod project;
 mod reply;
 mod route;
 mod self_check;
 mod server;
-pub mod settings;
 mod state;
 mod telemetry;
 mod top;
 mod way;
 
-pub use check::check;
 pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, MAX_DEPTH, TableHooks};
 pub use jobs::JobError;
 pub use listen::ListenError;
 pub use operations::{
     CustomOperation, CustomOperations, OperationError, OperationRequest, Performed,
 };
-pub use project::chain;
-pub use project::schema::{faults as schema_faults, policy_tables};
 pub use server::{Additions, Running, StartError};
 pub use zonai_data::Transaction;
 

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::connection;
 use crate::connection::activity::Watched;
 use crate::connection::socket::Stream;
-use crate::settings::Listen;
 use crate::state::State;
+use zonai_project::settings::Listen;
 
 /// How many connections the kernel holds for us.
 const BACKLOG: i32 = 1_024;

@@ -13,8 +13,8 @@ pub use accounts::{Accounts, Beside};
 
 use crate::jobs::{JobError, Trigger};
 use crate::server::{self, Additions, StartError, start};
-use crate::settings::Settings;
 use crate::state::State;
+use zonai_project::settings::Settings;
 
 /// A project with its data, counters and accounts open, and nothing that listens or is due.
 pub struct Offline {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use zonai_data::{DataError, Json, OperationRows, Payload, Transaction};
 
 use crate::hooks::{HookContext, HookError};
+use zonai_project::CodeOperation;
 
 /// A custom operation: `PATCH /db/custom/:operation` and its `/many` for one table and one name.
 ///
@@ -173,7 +174,16 @@ impl CustomOperations {
         self.all.push(Box::new(Erased(operation)));
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &dyn DynOperation> {
+    /// What the files of a project are held against.
+    pub(crate) fn in_code(&self) -> impl Iterator<Item = CodeOperation> {
+        self.all().map(|operation| CodeOperation {
+            table: operation.table(),
+            name: operation.name(),
+            type_name: operation.type_name(),
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &dyn DynOperation> {
         self.all.iter().map(AsRef::as_ref)
     }
 

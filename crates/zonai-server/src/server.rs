@@ -15,15 +15,16 @@ use tokio_util::sync::CancellationToken;
 use zonai_clock::Clock;
 use zonai_limit::Registration;
 use zonai_policy::Diagnostic;
+use zonai_project::InCode;
+use zonai_project::policies::Reload;
 
 use crate::admin::AdminSocket;
 use crate::explain::{self, Beyond, Explain, ExplainError};
 use crate::hooks::Hooks;
 use crate::listen::{self, ListenError};
 use crate::operations::CustomOperations;
-use crate::policies::Reload;
-use crate::settings::Settings;
 use crate::state::State;
+use zonai_project::settings::Settings;
 
 /// What an embedding program adds to the files of a project.
 #[derive(Default)]
@@ -35,6 +36,18 @@ pub struct Additions {
     pub hooks: Hooks,
     /// Custom operations in code.
     pub operations: CustomOperations,
+}
+
+impl Additions {
+    /// What of it the files of the project are held against.
+    #[must_use]
+    pub fn in_code(&self) -> InCode {
+        InCode {
+            rate_limits: self.rate_limits.clone(),
+            operations: self.operations.in_code().collect(),
+            hooked: self.hooks.table_names().map(str::to_owned).collect(),
+        }
+    }
 }
 
 /// Why a server did not start.

@@ -17,10 +17,10 @@ use crate::hooks::Hooks;
 use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::operations::CustomOperations;
-use crate::policies::Policies;
 use crate::self_check::SelfCheck;
-use crate::settings::Bounds;
 use crate::telemetry::Telemetry;
+use zonai_project::Policies;
+use zonai_project::settings::Bounds;
 
 /// The running server.
 pub(crate) struct State {

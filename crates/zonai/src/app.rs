@@ -10,7 +10,7 @@ use std::path::Path;
 
 use zonai_auth::Secrets;
 use zonai_limit::{AuthTableRateLimits, Registration, TableRateLimits};
-use zonai_server::settings::{Listen, Settings};
+use zonai_project::settings::{Listen, Settings};
 use zonai_server::{AccountHooks, Additions, CustomOperation, TableHooks};
 
 pub use run::Server;

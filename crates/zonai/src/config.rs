@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use zonai_policy::yaml::{self, Map, Node};
 use zonai_policy::{Diagnostic, Faults, Source, Span};
-use zonai_server::settings::{Bounds, Listen, Paths, RateLimitSettings};
+use zonai_project::settings::{Bounds, Listen, Paths, RateLimitSettings};
 
 pub(crate) use app::{AppDraft, base_url, origin};
 pub(crate) use email::EmailDraft;

@@ -46,7 +46,7 @@ pub use zonai_limit::{
     TableRateLimits,
 };
 pub use zonai_policy::Diagnostic;
-pub use zonai_server::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};
+pub use zonai_project::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};
 pub use zonai_server::{
     AccountHooks, CustomOperation, HookContext, HookData, HookError, OperationError,
     OperationRequest, Performed, TableHooks, Transaction,

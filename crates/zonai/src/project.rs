@@ -1,6 +1,6 @@
 //! A project folder: where it is, what its file, its environment and its `.env` say.
 //!
-//! Must never serve: what is read here becomes [`zonai_server::settings::Settings`] and nothing else.
+//! Must never serve: what is read here becomes [`zonai_project::settings::Settings`] and nothing else.
 
 pub(crate) mod dotenv;
 pub(crate) mod environment;

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::tree;
 
 /// Each crate of the workspace with the crates of the workspace that it may ship with.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("zonai-limit", &[]),
     ("zonai-limit-suite", &["zonai-limit", "zonai-clock"]),
     ("zonai-clock", &["zonai-limit"]),
@@ -24,6 +24,18 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ),
     ("zonai-auth", &["zonai-limit", "zonai-clock", "zonai-data"]),
     (
+        "zonai-project",
+        &[
+            "zonai-limit",
+            "zonai-clock",
+            "zonai-limit-sqlite",
+            "zonai-http",
+            "zonai-policy",
+            "zonai-data",
+            "zonai-auth",
+        ],
+    ),
+    (
         "zonai-server",
         &[
             "zonai-limit",
@@ -33,6 +45,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "zonai-policy",
             "zonai-data",
             "zonai-auth",
+            "zonai-project",
         ],
     ),
     (
@@ -45,6 +58,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "zonai-policy",
             "zonai-data",
             "zonai-auth",
+            "zonai-project",
             "zonai-server",
         ],
     ),

@@ -10,8 +10,8 @@ use zonai_limit_sqlite::{CounterRow, Filter, Order};
 
 use crate::explain::{self, Beyond, Explain};
 use crate::jobs::{JobError, Trigger};
-use crate::policies::Reload;
 use crate::state::State;
+use zonai_project::policies::Reload;
 
 /// Answers one request: `{"command": "limits.free", …}`.
 pub(super) async fn answer(state: &Arc<State>, request: &Value) -> Result<Value, String> {

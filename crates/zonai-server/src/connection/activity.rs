@@ -12,7 +12,7 @@ use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use zonai_limit::Moment;
 
-use crate::settings::Bounds;
+use zonai_project::settings::Bounds;
 
 /// One connection's state, written by its task and read by the watch.
 #[derive(Debug, Default)]

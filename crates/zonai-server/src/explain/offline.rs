@@ -4,15 +4,16 @@
 
 use serde_json::Value;
 use zonai_clock::Clock;
+use zonai_data::error::with_causes;
 use zonai_limit::{Client, CounterKey, CounterState, Ipv6Prefix, Moment, Operation};
 use zonai_limit_sqlite::{CounterRow, FILE_NAME, Filter, SlotNames};
+use zonai_project::reading::{self, Limits};
+use zonai_project::settings::Settings;
+use zonai_project::{operations, schema};
 
 use super::{Explain, ExplainError};
 use crate::gate::Gate;
-use crate::project::reading::{self, Limits};
-use crate::project::{operations, schema};
-use crate::settings::Settings;
-use crate::{Additions, StartError, chain};
+use crate::{Additions, StartError};
 
 /// The effective limits of a project, as `limits.list` of a running server answers. `additions` are what a program registers.
 ///
@@ -46,7 +47,7 @@ pub async fn offline(
     let rows = rows.map_err(|error| {
         StartError::Data(format!(
             "the stored counters cannot be read: {}",
-            chain(&error)
+            with_causes(&error)
         ))
     })?;
     for row in &rows {
@@ -71,22 +72,17 @@ pub enum OfflineError {
 }
 
 fn read(settings: &Settings, additions: &Additions, clock: &Clock) -> Result<Limits, StartError> {
+    let code = additions.in_code();
     let schema = schema::in_memory(settings, clock).map_err(StartError::Faults)?;
     let tables: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
     let (operations, _told_by_check) = operations::read(
         &settings.paths.operations,
         &settings.paths.project,
         &schema,
-        &additions.operations,
+        &code.operations,
     );
-    reading::limits(
-        settings,
-        &additions.rate_limits,
-        &tables,
-        &operations,
-        clock,
-    )
-    .map_err(StartError::Faults)
+    reading::limits(settings, &code.rate_limits, &tables, &operations, clock)
+        .map_err(StartError::Faults)
 }
 
 /// A stored counter as it is in memory; `None` for what is counted no more.

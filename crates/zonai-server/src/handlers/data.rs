@@ -9,10 +9,10 @@ use super::rate_limit;
 use crate::accounts;
 use crate::errors;
 use crate::hooks;
-use crate::project::RATE_LIMIT_TABLE;
 use crate::reply::{self, Answer};
 use crate::route::Data;
 use crate::way::Passed;
+use zonai_project::RATE_LIMIT_TABLE;
 
 /// Answers an admitted request for rows.
 pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> Answer {

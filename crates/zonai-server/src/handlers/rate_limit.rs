@@ -60,7 +60,7 @@ pub(super) async fn answer(
 
 fn not_found() -> DataError {
     DataError::RecordNotFound {
-        table: crate::project::RATE_LIMIT_TABLE.to_owned(),
+        table: zonai_project::RATE_LIMIT_TABLE.to_owned(),
     }
 }
 

@@ -8,13 +8,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 use zonai_auth::{Auth, AuthAsk, AuthError, AuthGate, AuthParts, AuthSettings, Hasher, Templates};
 use zonai_clock::Clock;
+use zonai_data::error::with_causes;
 use zonai_data::{Engine, EngineOptions, Migrations, Schema};
 use zonai_limit::{Counters, Internal, Known, Limiter};
+use zonai_project::settings::Settings;
+use zonai_project::{accounts, schema as project_schema, table_options};
 
-use crate::accounts;
-use crate::project::{self, table_options};
 use crate::server::{StartError, start};
-use crate::settings::Settings;
 
 /// Whether a server runs on the same data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Accounts {
         let schema = schema
             .map_err(failed)?
             .map_err(|error| start::data_fault(&error.into(), settings))?;
-        let faults = project::schema::configured(settings, &schema);
+        let faults = project_schema::configured(settings, &schema);
         if !faults.is_empty() {
             return Err(StartError::Faults(faults));
         }
@@ -148,5 +148,5 @@ impl AuthGate for NobodyAsks {
 }
 
 fn failed(error: impl std::error::Error) -> StartError {
-    StartError::Data(project::chain(&error))
+    StartError::Data(with_causes(&error))
 }

@@ -8,28 +8,27 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_auth::{Auth, AuthParts, Hasher, SetupError};
 use zonai_clock::Clock;
+use zonai_data::error::with_causes;
 use zonai_data::history::History;
 use zonai_data::{Database, DatabaseOptions, EngineOptions, Operations, Rules};
 use zonai_limit::{Client, Internal};
 use zonai_limit_sqlite::SqliteStore;
 use zonai_policy::Diagnostic;
+use zonai_project::crons::CronFile;
+use zonai_project::reading::{self, Limits, Reading};
+use zonai_project::settings::{Bounds, Settings};
+use zonai_project::{InCode, accounts as account_settings, policies, schema};
 
 use super::{Additions, StartError};
-use crate::accounts::{self, AskRules, PasswordColumns};
+use crate::accounts::{AskRules, PasswordColumns};
 use crate::body::Held;
-use crate::check;
 use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
 use crate::jobs::Jobs;
 use crate::listen::Listener;
 use crate::live::Live;
-use crate::policies;
-use crate::project;
-use crate::project::crons::CronFile;
-use crate::project::reading::{self, Limits, Reading};
 use crate::self_check::SelfCheck;
-use crate::settings::{Bounds, Settings};
 use crate::state::State;
 use crate::telemetry::Telemetry;
 
@@ -56,9 +55,9 @@ pub(crate) async fn state(
     })?;
     let hasher = Arc::new(hasher);
     let passwords = Arc::new(PasswordColumns(Arc::clone(&hasher)));
-    let (settings, additions, clock, opened) = tokio::task::spawn_blocking(move || {
-        open(&settings, &additions, &clock, passwords)
-            .map(|opened| (settings, additions, clock, opened))
+    let code = additions.in_code();
+    let (settings, clock, opened) = tokio::task::spawn_blocking(move || {
+        open(&settings, &code, &clock, passwords).map(|opened| (settings, clock, opened))
     })
     .await
     .map_err(|error| StartError::Data(error.to_string()))??;
@@ -91,7 +90,7 @@ pub(crate) async fn state(
     let history = History::open(data.engine().clone(), &*internal, clock.wall_ms())
         .await
         .map_err(|error| StartError::Data(error.to_string()))?;
-    let auth_tables = accounts::tables(&settings)
+    let auth_tables = account_settings::tables(&settings)
         .into_iter()
         .map(|table| table.name)
         .collect();
@@ -123,12 +122,12 @@ pub(crate) async fn state(
 /// Opens the data and reads the files. Blocks on the disk.
 fn open(
     settings: &Settings,
-    additions: &Additions,
+    code: &InCode,
     clock: &Clock,
     passwords: Arc<PasswordColumns>,
 ) -> Result<Opened, StartError> {
     // Before anything is written.
-    let faults = check::stopping(settings, additions, clock);
+    let faults = zonai_project::stopping(settings, code, clock);
     if !faults.is_empty() {
         return Err(StartError::Faults(faults));
     }
@@ -139,8 +138,8 @@ fn open(
         crons,
         limits,
         mut faults,
-    } = reading::read(settings, additions, data.schema(), clock);
-    faults.extend(project::schema::configured(settings, data.schema()));
+    } = reading::read(settings, code, data.schema(), clock);
+    faults.extend(schema::configured(settings, data.schema()));
     match (rules, limits) {
         (Some(rules), Some(limits)) if faults.is_empty() => Ok(Opened {
             data,
@@ -167,8 +166,11 @@ async fn accounts(
         hasher,
         gate: Arc::new(AskRules(data.clone())),
     };
-    let told = accounts::settings(settings).map_err(|error| {
-        StartError::Faults(vec![check::template_fault(&error, &settings.paths.project)])
+    let told = account_settings::settings(settings).map_err(|error| {
+        StartError::Faults(vec![zonai_project::template_fault(
+            &error,
+            &settings.paths.project,
+        )])
     })?;
     Auth::start(parts, data.schema(), &settings.secrets, told)
         .await
@@ -178,9 +180,9 @@ async fn accounts(
 /// What accounts lack is the project's fault; the rest is the machine's.
 pub(crate) fn setup_fault(error: SetupError) -> StartError {
     match error {
-        SetupError::Engine(_) | SetupError::Keys => StartError::Data(project::chain(&error)),
+        SetupError::Engine(_) | SetupError::Keys => StartError::Data(with_causes(&error)),
         other => {
-            let text = project::chain(&other);
+            let text = with_causes(&other);
             // The text begins with the key that is at fault.
             let (key, message) = text.split_once(": ").unwrap_or(("app.tables", &text));
             StartError::Faults(vec![Diagnostic::whole_file(key, message)])
@@ -202,7 +204,7 @@ fn open_data(
     Database::open(DatabaseOptions {
         path: settings.paths.data.join(crate::DATA_FILE),
         schemas: settings.paths.schemas.clone(),
-        tables: project::table_options(settings),
+        tables: zonai_project::table_options(settings),
         engine: engine_options(&settings.bounds),
         clock: clock.clone(),
         hash_password: Some(passwords),
@@ -221,8 +223,8 @@ fn engine_options(bounds: &Bounds) -> EngineOptions {
 /// What the schema files are at fault for has its place; the rest is the data's.
 pub(crate) fn data_fault(error: &zonai_data::StartError, settings: &Settings) -> StartError {
     match error {
-        zonai_data::StartError::Open(_) => StartError::Data(project::chain(error)),
-        _ => StartError::Faults(project::schema::faults(error, &settings.paths)),
+        zonai_data::StartError::Open(_) => StartError::Data(with_causes(error)),
+        _ => StartError::Faults(schema::faults(error, &settings.paths)),
     }
 }
 

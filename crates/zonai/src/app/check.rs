@@ -17,7 +17,11 @@ impl App {
     /// # Errors
     /// When the check itself cannot be made: there is no randomness.
     pub fn check(&self) -> Result<Vec<Diagnostic>> {
-        let found = zonai_server::check(&self.reading()?, &self.additions, &Clock::system());
+        let found = zonai_project::check(
+            &self.reading()?,
+            &self.additions.in_code(),
+            &Clock::system(),
+        );
         let mut faults = files::placed(self.draft(), found);
         faults.extend(self.project.check_secrets());
         Ok(faults)
@@ -37,8 +41,8 @@ impl App {
 
     /// What policy files may name.
     pub(crate) fn policy_tables(&self) -> Result<zonai_policy::Tables> {
-        let code = &self.additions.operations;
-        zonai_server::policy_tables(&self.reading()?, code, &Clock::system())
+        let code = self.additions.in_code();
+        zonai_project::schema::policy_tables(&self.reading()?, &code.operations, &Clock::system())
             .map_err(|faults| Error::Faults(files::placed(self.draft(), faults)))
     }
 

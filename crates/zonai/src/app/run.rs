@@ -8,8 +8,8 @@ use std::process;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zonai_clock::Clock;
+use zonai_project::settings::Listen;
 use zonai_server::Running;
-use zonai_server::settings::Listen;
 
 use super::App;
 use crate::lock::DataLock;

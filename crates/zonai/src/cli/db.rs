@@ -25,7 +25,7 @@ fn migrate(arguments: &MigrateArguments) -> Result<ExitCode> {
     let refused = |error: StartError| {
         Error::Faults(files::placed(
             app.draft(),
-            zonai_server::schema_faults(&error, paths),
+            zonai_project::schema::faults(&error, paths),
         ))
     };
     let migrations = Migrations::read(&paths.schemas).map_err(|error| refused(error.into()))?;

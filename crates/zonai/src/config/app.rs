@@ -9,7 +9,7 @@ use http::HeaderName;
 use zonai_http::{CidrList, TrustedProxy};
 use zonai_policy::yaml::Map;
 use zonai_policy::{Faults, Span};
-use zonai_server::settings::{AuthMethod, TableSettings};
+use zonai_project::settings::{AuthMethod, TableSettings};
 
 use super::email::EmailDraft;
 use super::{flag, keys, section, server, text, texts};

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use zonai_server::settings::Listen;
+use zonai_project::settings::Listen;
 
 /// The port where none is set.
 pub(crate) const DEFAULT_PORT: u16 = 8080;

@@ -7,7 +7,7 @@ use zonai_limit::Ipv6Prefix;
 use zonai_policy::Faults;
 use zonai_policy::limit::read_shared;
 use zonai_policy::yaml::Map;
-use zonai_server::settings::RateLimitSettings;
+use zonai_project::settings::RateLimitSettings;
 
 use super::{app, keys, texts};
 

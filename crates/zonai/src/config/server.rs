@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use zonai_policy::Faults;
 use zonai_policy::yaml::Map;
-use zonai_server::settings::Bounds;
+use zonai_project::settings::Bounds;
 
 use super::{keys, units};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use zonai_auth::Secrets;
 use zonai_limit::Origin;
-use zonai_server::settings::{AppSettings, Listen, Settings};
+use zonai_project::settings::{AppSettings, Listen, Settings};
 
 use super::Project;
 use super::secrets::{self, Situation};

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use zonai_clock::Clock;
+use zonai_data::error::with_causes;
 use zonai_limit::{Client, Operation};
 use zonai_limit_sqlite::{FILE_NAME, Filter, offline};
 
@@ -42,7 +43,7 @@ pub(super) fn run(arguments: &FreeArguments) -> Result<ExitCode> {
             let freed = offline::free(&path, &Clock::system(), &filter).map_err(|error| {
                 Error::Server(format!(
                     "the stored counters cannot be changed: {}",
-                    zonai_server::chain(&error)
+                    with_causes(&error)
                 ))
             })?;
             json!({"freed": freed, "onFile": true, "wider": []})

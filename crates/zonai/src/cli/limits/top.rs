@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use zonai_clock::Clock;
+use zonai_data::error::with_causes;
 use zonai_limit_sqlite::{CounterRow, FILE_NAME, Filter, offline};
 
 use super::{items, number, text};
@@ -54,7 +55,7 @@ fn stored(data: &std::path::Path, format: Format) -> Result<ExitCode> {
     let mut rows = offline::list(&path, &Clock::system(), &Filter::default()).map_err(|error| {
         Error::Server(format!(
             "the stored counters cannot be read: {}",
-            zonai_server::chain(&error)
+            with_causes(&error)
         ))
     })?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.count));

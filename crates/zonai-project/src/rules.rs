@@ -8,7 +8,7 @@ use zonai_data::{AccountAction, Action, Operations, RuleKey, RuleText, Rules, Sc
 use zonai_policy::yaml::{Entry, Map};
 use zonai_policy::{Diagnostic, Faults};
 
-use super::{place, tables};
+use crate::{place, tables};
 
 /// Reads every rules file of a folder. `operations` are those that `custom` may name.
 ///

@@ -6,17 +6,21 @@ use std::str::FromStr;
 use croner::Cron;
 use zonai_policy::{Diagnostic, Faults, Source, yaml};
 
-use super::{shown, yaml_files};
+use crate::files::{shown, yaml_files};
 
 /// A job of the project.
 #[derive(Clone, Debug)]
-pub(crate) struct CronFile {
-    pub(crate) name: String,
-    pub(crate) schedule: Cron,
-    pub(crate) sql: String,
-    /// Run once at start where a time was missed.
-    pub(crate) catch_up: bool,
-    pub(crate) enabled: bool,
+pub struct CronFile {
+    /// What it is called in the history, and by hand.
+    pub name: String,
+    /// When it runs, in UTC.
+    pub schedule: Cron,
+    /// One or more statements.
+    pub sql: String,
+    /// Runs once at start where a time was missed.
+    pub catch_up: bool,
+    /// `false`: runs by hand only.
+    pub enabled: bool,
 }
 
 const KEYS: [&str; 5] = ["name", "schedule", "sql", "catchUp", "enabled"];
@@ -25,7 +29,7 @@ const KEYS: [&str; 5] = ["name", "schedule", "sql", "catchUp", "enabled"];
 ///
 /// # Errors
 /// With every fault of every file.
-pub(crate) fn read(folder: &Path, project: &Path) -> Result<Vec<CronFile>, Vec<Diagnostic>> {
+pub fn read(folder: &Path, project: &Path) -> Result<Vec<CronFile>, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut crons: Vec<CronFile> = Vec::new();
     for path in yaml_files(folder, &shown(folder, project), &mut faults) {

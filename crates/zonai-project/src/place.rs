@@ -7,7 +7,7 @@ use zonai_policy::yaml::Node;
 use zonai_policy::{Diagnostic, Faults, Source, Span};
 
 /// Adds the fault of an expression that stands in a scalar.
-pub(super) fn tell(faults: &mut Faults<'_>, node: &Node, text: &str, fault: &ExprFault) {
+pub(crate) fn tell(faults: &mut Faults<'_>, node: &Node, text: &str, fault: &ExprFault) {
     let mut span = find(faults.source(), node.span, text, fault);
     span.length = fault.length;
     let diagnostic = Diagnostic::new(faults.source(), span, &fault.message);

@@ -8,9 +8,10 @@ use zonai_auth::{TemplateError, Templates};
 use zonai_clock::Clock;
 use zonai_policy::{Diagnostic, Source, Span};
 
-use crate::project::{self, reading, schema, shown};
-use crate::server::Additions;
+use crate::files::shown;
+use crate::in_code::InCode;
 use crate::settings::Settings;
+use crate::{crons, reading, schema};
 
 /// Everything that would stop the start, and tables that are limited twice, which would fail every check. Schema files are
 /// applied to a database in memory; what is in the data is not looked at.
@@ -18,19 +19,15 @@ use crate::settings::Settings;
 /// Paths are shown from the project folder. A fault of a setting has its key as its path (`app.tables.users`), one of
 /// code the name of what was added.
 #[must_use]
-pub fn check(settings: &Settings, additions: &Additions, clock: &Clock) -> Vec<Diagnostic> {
-    let Found { mut faults, twice } = find(settings, additions, clock);
+pub fn check(settings: &Settings, code: &InCode, clock: &Clock) -> Vec<Diagnostic> {
+    let Found { mut faults, twice } = find(settings, code, clock);
     faults.extend(twice);
     faults
 }
 
 /// What stops a start.
-pub(crate) fn stopping(
-    settings: &Settings,
-    additions: &Additions,
-    clock: &Clock,
-) -> Vec<Diagnostic> {
-    find(settings, additions, clock).faults
+pub fn stopping(settings: &Settings, code: &InCode, clock: &Clock) -> Vec<Diagnostic> {
+    find(settings, code, clock).faults
 }
 
 struct Found {
@@ -39,12 +36,12 @@ struct Found {
     twice: Vec<Diagnostic>,
 }
 
-fn find(settings: &Settings, additions: &Additions, clock: &Clock) -> Found {
+fn find(settings: &Settings, code: &InCode, clock: &Clock) -> Found {
     let paths = &settings.paths;
     let mut twice = Vec::new();
     let mut faults = match schema::in_memory(settings, clock) {
         Ok(tables) => {
-            let read = reading::read(settings, additions, &tables, clock);
+            let read = reading::read(settings, code, &tables, clock);
             if let Some(limits) = &read.limits {
                 twice = reading::limited_twice(&limits.limiter, paths);
             }
@@ -53,7 +50,7 @@ fn find(settings: &Settings, additions: &Additions, clock: &Clock) -> Found {
         // Without tables, whatever names one would be called wrong.
         Err(mut faults) => {
             faults.extend(
-                project::crons::read(&paths.crons, &paths.project)
+                crons::read(&paths.crons, &paths.project)
                     .err()
                     .unwrap_or_default(),
             );
@@ -65,14 +62,14 @@ fn find(settings: &Settings, additions: &Additions, clock: &Clock) -> Found {
 }
 
 /// What is wrong with the mail templates. The first fault only: a template is read as a whole.
-pub(crate) fn templates(settings: &Settings) -> Option<Diagnostic> {
+fn templates(settings: &Settings) -> Option<Diagnostic> {
     let folder = settings.paths.email_templates.as_path();
     let error = Templates::load(folder.is_dir().then_some(folder)).err()?;
     Some(template_fault(&error, &settings.paths.project))
 }
 
 /// A fault of a mail template at its place.
-pub(crate) fn template_fault(error: &TemplateError, project: &Path) -> Diagnostic {
+pub fn template_fault(error: &TemplateError, project: &Path) -> Diagnostic {
     let text = error.to_string();
     // The text begins with the path, and the place where there is one: both are the diagnostic's own.
     let (path, message) = match error {

@@ -8,8 +8,9 @@ use zonai_data::{Operation, Operations, Schema, Table};
 use zonai_policy::yaml::{Entry, Map, Node};
 use zonai_policy::{Diagnostic, Faults};
 
-use super::{place, shown, tables};
-use crate::operations::CustomOperations;
+use crate::files::shown;
+use crate::in_code::CodeOperation;
+use crate::{place, tables};
 
 /// The longest name of an operation, in bytes.
 const MAX_NAME: usize = 64;
@@ -20,19 +21,19 @@ const NAME: &str =
 
 /// The operations of the files of a folder and those in code, and every fault of them. An operation with a fault has its
 /// name all the same, so that a rule or a policy that names it is not called wrong.
-pub(crate) fn read(
+pub fn read(
     folder: &Path,
     project: &Path,
     schema: &Schema,
-    code: &CustomOperations,
+    code: &[CodeOperation],
 ) -> (Operations, Vec<Diagnostic>) {
     let (mut operations, mut faults) = files(folder, project, schema);
-    for one in code.all() {
-        let fault = |message: String| Diagnostic::whole_file(one.type_name(), message);
-        let (name, Some(table)) = (one.name(), schema.table(one.table())) else {
+    for one in code {
+        let fault = |message: String| Diagnostic::whole_file(one.type_name, message);
+        let (name, Some(table)) = (one.name, schema.table(one.table)) else {
             let known = schema.tables().map(|table| table.name.as_str());
-            let message = format!("there is no table `{}`", one.table());
-            faults.push(fault(message).with_nearest(one.table(), known));
+            let message = format!("there is no table `{}`", one.table);
+            faults.push(fault(message).with_nearest(one.table, known));
             continue;
         };
         let message = if table.is_view {

@@ -11,45 +11,44 @@ use zonai_data::{Operations, Rules, Schema};
 use zonai_limit::{Counters, Internal, Limiter, Origin, Registration};
 use zonai_policy::{Diagnostic, Source, Span};
 
-use super::{crons, known, operations, policy_tables, rules};
+use crate::in_code::InCode;
+use crate::known::{known, policy_tables};
 use crate::policies::{self, Policies};
-use crate::server::Additions;
 use crate::settings::{Paths, Settings};
+use crate::{crons, operations, rules};
 
 /// What the files say, as far as they pass.
-pub(crate) struct Reading {
-    pub(crate) operations: Operations,
+pub struct Reading {
+    /// Custom operations, of files and in code.
+    pub operations: Operations,
     /// `None` where a rules file does not pass.
-    pub(crate) rules: Option<Rules>,
-    pub(crate) crons: Vec<crons::CronFile>,
+    pub rules: Option<Rules>,
+    /// Scheduled SQL.
+    pub crons: Vec<crons::CronFile>,
     /// `None` where a policy does not pass.
-    pub(crate) limits: Option<Limits>,
-    pub(crate) faults: Vec<Diagnostic>,
+    pub limits: Option<Limits>,
+    /// Everything that is wrong.
+    pub faults: Vec<Diagnostic>,
 }
 
 /// The limiter with what the policy files say in force.
-pub(crate) struct Limits {
-    pub(crate) policies: Policies,
-    pub(crate) counters: Arc<Counters>,
-    pub(crate) limiter: Arc<Limiter>,
-    pub(crate) internal: Internal,
+pub struct Limits {
+    /// What is in force, and how it is read again.
+    pub policies: Policies,
+    /// The counters, empty.
+    pub counters: Arc<Counters>,
+    /// Decides by them.
+    pub limiter: Arc<Limiter>,
+    /// The token of work that has no request.
+    pub internal: Internal,
 }
 
 /// Reads operations, rules, jobs and policies, and looks at what code adds.
-pub(crate) fn read(
-    settings: &Settings,
-    additions: &Additions,
-    schema: &Schema,
-    clock: &Clock,
-) -> Reading {
+pub fn read(settings: &Settings, code: &InCode, schema: &Schema, clock: &Clock) -> Reading {
     let paths = &settings.paths;
     let tables: Vec<&str> = schema.tables().map(|table| table.name.as_str()).collect();
-    let (operations, mut faults) = operations::read(
-        &paths.operations,
-        &paths.project,
-        schema,
-        &additions.operations,
-    );
+    let (operations, mut faults) =
+        operations::read(&paths.operations, &paths.project, schema, &code.operations);
     let mut keep = |found: Vec<Diagnostic>| faults.extend(found);
     let rules = rules::read(&paths.rules, &paths.project, schema, &operations)
         .map_err(&mut keep)
@@ -57,19 +56,13 @@ pub(crate) fn read(
     let crons = crons::read(&paths.crons, &paths.project)
         .map_err(&mut keep)
         .unwrap_or_default();
-    let limits = limits(
-        settings,
-        &additions.rate_limits,
-        &tables,
-        &operations,
-        clock,
-    )
-    .map_err(&mut keep)
-    .ok();
-    for name in additions
-        .hooks
-        .table_names()
-        .filter(|name| !tables.contains(name))
+    let limits = limits(settings, &code.rate_limits, &tables, &operations, clock)
+        .map_err(&mut keep)
+        .ok();
+    for name in code
+        .hooked
+        .iter()
+        .filter(|name| !tables.contains(&name.as_str()))
     {
         let fault = Diagnostic::whole_file("hooks", format!("there is no table `{name}`"));
         faults.push(fault.with_nearest(name, tables.iter().copied()));
@@ -87,7 +80,7 @@ pub(crate) fn read(
 ///
 /// # Errors
 /// With every fault of them.
-pub(crate) fn limits(
+pub fn limits(
     settings: &Settings,
     code: &[Registration],
     tables: &[&str],
@@ -135,7 +128,7 @@ pub(crate) fn limits(
 }
 
 /// Tables that are limited twice, as faults that name both places. A server starts with them and fails every check.
-pub(crate) fn limited_twice(limiter: &Limiter, paths: &Paths) -> Vec<Diagnostic> {
+pub fn limited_twice(limiter: &Limiter, paths: &Paths) -> Vec<Diagnostic> {
     let twice = limiter.misregistered();
     let fault = |one: &zonai_limit::Misregistered| {
         at(
@@ -148,7 +141,7 @@ pub(crate) fn limited_twice(limiter: &Limiter, paths: &Paths) -> Vec<Diagnostic>
 }
 
 /// A fault at the place where something is registered.
-pub(crate) fn at(origin: &Origin, message: String, project: &Path) -> Diagnostic {
+pub fn at(origin: &Origin, message: String, project: &Path) -> Diagnostic {
     match origin {
         Origin::File { path, line, column } => match Source::read(&project.join(&**path), path) {
             Ok(source) => source.fault(Span::point(*line, *column), message),

@@ -10,10 +10,10 @@ use zonai_limit::{Limit, Limiter, Operation, Registration, RegistryFault};
 use zonai_limit_sqlite::SqliteStore;
 use zonai_policy::{Diagnostic, Fingerprint, Tables, nearest};
 
-use crate::project::reading::at;
+use crate::reading::at;
 
 /// Where policies come from, and which are in force.
-pub(crate) struct Policies {
+pub struct Policies {
     project: PathBuf,
     folder: PathBuf,
     shown: PathBuf,
@@ -29,25 +29,26 @@ pub(crate) struct Policies {
 
 /// Which policies are in force.
 #[derive(Clone, Debug)]
-pub(crate) struct Status {
+pub struct Status {
     /// 1 at start, one more with each change that was taken.
-    pub(crate) version: u64,
+    pub version: u64,
     /// Since when: epoch milliseconds.
-    pub(crate) since_ms: i64,
+    pub since_ms: i64,
     /// Why the newest change was not taken; empty where it was.
-    pub(crate) faults: Vec<Diagnostic>,
+    pub faults: Vec<Diagnostic>,
     fingerprint: Fingerprint,
 }
 
 /// What was read, ready for the limiter.
-pub(crate) struct Read {
-    pub(crate) registrations: Vec<Registration>,
+pub struct Read {
+    /// Of the files, then those in code.
+    pub registrations: Vec<Registration>,
     fingerprint: Fingerprint,
 }
 
 /// What came of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reload {
+pub enum Reload {
     /// The folder says what it said.
     Unchanged,
     /// The new policies are in force.
@@ -58,7 +59,7 @@ pub(crate) enum Reload {
 
 impl Policies {
     /// Nothing is in force yet: [`Self::read`] is for the start.
-    pub(crate) fn new(
+    pub fn new(
         folder: PathBuf,
         project: &Path,
         tables: Tables,
@@ -90,12 +91,12 @@ impl Policies {
     }
 
     /// The folder that is read.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Limits of the shared buckets.
-    pub(crate) fn shared(&self) -> Vec<(Operation, Limit)> {
+    pub fn shared(&self) -> Vec<(Operation, Limit)> {
         self.shared.clone()
     }
 
@@ -103,7 +104,7 @@ impl Policies {
     ///
     /// # Errors
     /// With every fault of its files.
-    pub(crate) fn read(&self) -> Result<Read, Vec<Diagnostic>> {
+    pub fn read(&self) -> Result<Read, Vec<Diagnostic>> {
         let reading = zonai_policy::read_folder_as(&self.folder, &self.shown, &self.tables);
         if !reading.faults.is_empty() {
             return Err(reading.faults);
@@ -119,12 +120,12 @@ impl Policies {
     }
 
     /// Notes what is in force at start.
-    pub(crate) fn started(&self, read_fingerprint: Fingerprint) {
+    pub fn started(&self, read_fingerprint: Fingerprint) {
         self.status.lock().fingerprint = read_fingerprint;
     }
 
     /// Reads the folder again and takes what it says, all of it or nothing.
-    pub(crate) fn reload(&self, limiter: &Limiter, store: &SqliteStore) -> Reload {
+    pub fn reload(&self, limiter: &Limiter, store: &SqliteStore) -> Reload {
         let _one_at_a_time = self.reloading.lock();
         let read = self.read();
         let mut status = self.status.lock();
@@ -167,24 +168,26 @@ impl Policies {
     }
 
     /// How the folder looked when it was read last.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.status.lock().fingerprint
     }
 
     /// Which policies are in force.
-    pub(crate) fn status(&self) -> Status {
+    pub fn status(&self) -> Status {
         self.status.lock().clone()
     }
 }
 
 impl Read {
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    /// How the folder looked when it was read.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 }
 
 /// Says for the operator what every check answers with 500.
-pub(crate) fn say_misregistered(limiter: &Limiter) {
+pub fn say_misregistered(limiter: &Limiter) {
     for twice in limiter.misregistered() {
         tracing::error!(
             first = %twice.first,
@@ -195,7 +198,7 @@ pub(crate) fn say_misregistered(limiter: &Limiter) {
 }
 
 /// A fault that only the registry can see, at its place and with the nearest name.
-pub(crate) fn diagnose(fault: &RegistryFault, project: &Path) -> Diagnostic {
+pub fn diagnose(fault: &RegistryFault, project: &Path) -> Diagnostic {
     let (origin, near) = match fault {
         RegistryFault::UnknownTable {
             table,

@@ -6,10 +6,10 @@ use zonai_data::{Schema, Table};
 use zonai_policy::yaml::{self, Map, Node};
 use zonai_policy::{Diagnostic, Faults, Source};
 
-use super::{shown, yaml_files};
+use crate::files::{shown, yaml_files};
 
 /// Reads each file of a folder and hands it on with its table; every fault of every file comes back.
-pub(super) fn read(
+pub(crate) fn read(
     folder: &Path,
     project: &Path,
     schema: &Schema,
@@ -84,7 +84,7 @@ fn read_map(
 }
 
 /// The text of an expression: any scalar that is not empty.
-pub(super) fn expression<'n>(
+pub(crate) fn expression<'n>(
     node: &'n Node,
     what: &str,
     faults: &mut Faults<'_>,

@@ -5,19 +5,21 @@
 use std::collections::BTreeMap;
 
 use zonai_clock::Clock;
+use zonai_data::error::with_causes;
 use zonai_data::{Migrations, Schema, StartError, Table};
 use zonai_policy::{Diagnostic, Source, Span};
 
-use super::{chain, known, operations, shown, table_options};
-use crate::accounts;
-use crate::operations::CustomOperations;
+use crate::files::shown;
+use crate::in_code::CodeOperation;
+use crate::known::{known, policy_tables as facts, table_options};
 use crate::settings::{Paths, Settings};
+use crate::{accounts, operations};
 
 /// The tables that the schema files make, on a database in memory.
 ///
 /// # Errors
 /// With every fault of the files, and of `app.tables`; a fault of a setting has its key as its path.
-pub(crate) fn in_memory(settings: &Settings, clock: &Clock) -> Result<Schema, Vec<Diagnostic>> {
+pub fn in_memory(settings: &Settings, clock: &Clock) -> Result<Schema, Vec<Diagnostic>> {
     let of_files = |error: StartError| faults(&error, &settings.paths);
     let migrations =
         Migrations::read(&settings.paths.schemas).map_err(|error| of_files(error.into()))?;
@@ -40,7 +42,7 @@ pub(crate) fn in_memory(settings: &Settings, clock: &Clock) -> Result<Schema, Ve
 /// With every fault of the schema files and of `app.tables`.
 pub fn policy_tables(
     settings: &Settings,
-    code: &CustomOperations,
+    code: &[CodeOperation],
     clock: &Clock,
 ) -> Result<zonai_policy::Tables, Vec<Diagnostic>> {
     let schema = in_memory(settings, clock)?;
@@ -51,7 +53,7 @@ pub fn policy_tables(
         &schema,
         code,
     );
-    Ok(super::policy_tables(&known(
+    Ok(facts(&known(
         names,
         &settings.app.tables,
         &operations.names(),
@@ -59,7 +61,7 @@ pub fn policy_tables(
 }
 
 /// What is wrong with `app.tables`.
-pub(crate) fn configured(settings: &Settings, schema: &Schema) -> Vec<Diagnostic> {
+pub fn configured(settings: &Settings, schema: &Schema) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
     for (name, options) in &settings.app.tables {
         let fault =
@@ -112,7 +114,7 @@ pub fn faults(error: &StartError, paths: &Paths) -> Vec<Diagnostic> {
     let StartError::Migration(migration) = error else {
         return vec![Diagnostic::whole_file(
             &shown(&paths.schemas, &paths.project),
-            chain(error),
+            with_causes(error),
         )];
     };
     migration

@@ -1,0 +1,46 @@
+//! The files of a folder, and their paths as people read them.
+
+use std::path::Path;
+
+use zonai_policy::Diagnostic;
+
+/// A path as diagnostics show it: inside the project, from the project.
+pub(crate) fn shown(path: &Path, project: &Path) -> String {
+    path.strip_prefix(project)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+/// Every `.yaml` and `.yml` of a folder, sorted; a missing folder holds none.
+pub(crate) fn yaml_files(
+    folder: &Path,
+    shown: &str,
+    faults: &mut Vec<Diagnostic>,
+) -> Vec<std::path::PathBuf> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            faults.push(Diagnostic::whole_file(
+                shown,
+                format!("the folder cannot be read: {error}"),
+            ));
+            return Vec::new();
+        }
+    };
+    let mut files: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let hidden = path
+                .file_name()
+                .is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+            let yaml = path
+                .extension()
+                .is_some_and(|extension| extension == "yaml" || extension == "yml");
+            yaml && !hidden && path.is_file()
+        })
+        .collect();
+    files.sort();
+    files
+}
