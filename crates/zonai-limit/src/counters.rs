@@ -184,15 +184,29 @@ impl Counters {
     /// Decides and counts in one step. Where several charges refuse, the one that resets last is named, and of those
     /// that reset together the first.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn decide(&self, now: Moment, client: Client, charges: &[Charge], exempt: bool) -> Outcome {
-        if let [charge] = charges {
-            let decided = with_clients!(self, table => {
-                table.decide_one(now, Key::pack(client, 0), charge, exempt)
-            });
-            if let Some(outcome) = decided {
-                return outcome;
-            }
+        if let ([charge], Clients::Narrow(table)) = (charges, &self.clients)
+            && let Some(outcome) = table.decide_one(now, Key::pack(client, 0), charge, exempt)
+        {
+            return outcome;
+        }
+        self.decide_otherwise(now, client, charges, exempt)
+    }
+
+    /// What is not the most common case. Out of line, so that the one that is takes few steps.
+    #[inline(never)]
+    fn decide_otherwise(
+        &self,
+        now: Moment,
+        client: Client,
+        charges: &[Charge],
+        exempt: bool,
+    ) -> Outcome {
+        if let ([charge], Clients::Wide(table)) = (charges, &self.clients)
+            && let Some(outcome) = table.decide_one(now, Key::pack(client, 0), charge, exempt)
+        {
+            return outcome;
         }
         self.decide_all(now, client, charges, exempt, None)
     }
@@ -209,8 +223,6 @@ impl Counters {
         self.decide_all(now, client, charges, exempt, Some(keys))
     }
 
-    #[cold]
-    #[inline(never)]
     fn decide_all(
         &self,
         now: Moment,

@@ -14,8 +14,9 @@ const MOST_BITS: u8 = 11;
 /// The bits of the hash that choose the segment; hashbrown uses the lowest and the seven highest.
 const SHIFT: u32 = 40;
 
-/// All segments of a shard.
+/// All segments of a shard. In this order, so that the lock before them and the first table's head share a cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Segments<K> {
     first: Segment<K>,
     more: Vec<Segment<K>>,
@@ -49,7 +50,8 @@ impl<K: Key> Segments<K> {
 
     #[inline]
     pub(crate) fn of(&mut self, hash: u64) -> &mut Segment<K> {
-        if self.directory.is_empty() {
+        // As long as nothing was split off, the directory is empty.
+        if self.first.bits() == 0 {
             return &mut self.first;
         }
         let number = self.number(hash);
