@@ -19,7 +19,7 @@ USERS = """CREATE TABLE users (
   created_at TEXT NOT NULL, updated_at TEXT NOT NULL
 ) STRICT;
 """
-NO_AUTH_LIMITS = "table: users\nauth: {signIn: none, signUp: none, authenticate: none}\n"
+NO_AUTH_LIMITS = "table: users\nauth: {signIn: none, signUp: none, authenticate: none, failedSignIn: none}\n"
 # A server that believes a proxy makes no secrets of its own.
 SECRETS = {"JWT_SECRET": "for the bench only 0123456789abcdef", "PASSWORD_SECRET": "for the bench only fedcba9876543210"}
 
