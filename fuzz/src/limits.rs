@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use zonai_limit::limits::MAX_WINDOWS;
 use zonai_limit::{
-    Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter, Mode, Operation, Origin,
+    Accounts, Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter, Mode, Operation, Origin,
     RateLimitPolicy, Registration,
 };
 use zonai_policy::diagnostic::MAX_FAULTS_PER_FILE;
@@ -22,16 +22,16 @@ pub fn tables() -> Tables {
 }
 
 fn known() -> Known {
-    let table = |name: &str, auth, custom: &[&str]| KnownTable {
+    let table = |name: &str, accounts, custom: &[&str]| KnownTable {
         name: name.to_owned(),
-        auth,
+        accounts,
         custom: CustomNames::Registered(custom.iter().map(|&name| name.to_owned()).collect()),
     };
     Known {
         tables: vec![
-            table("tasks", false, &["fill", "archive"]),
-            table("notes", false, &[]),
-            table("users", true, &["promote"]),
+            table("tasks", Accounts::None, &["fill", "archive"]),
+            table("notes", Accounts::None, &[]),
+            table("users", Accounts::Users, &["promote"]),
         ],
     }
 }

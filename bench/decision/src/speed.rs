@@ -11,7 +11,7 @@ use governor::{Quota, RateLimiter};
 use serde_json::{Value, json};
 use zonai_clock::Clock;
 use zonai_limit::{
-    Ask, Bucket, Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter, Mode, Operation,
+    Accounts, Ask, Bucket, Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter, Mode, Operation,
     Origin, Outcome, Registration, TableLimits, Verdict,
 };
 
@@ -170,7 +170,7 @@ fn limiter() -> Limiter {
     let known = Known {
         tables: vec![KnownTable {
             name: "items".to_owned(),
-            auth: false,
+            accounts: Accounts::None,
             custom: CustomNames::Registered(Vec::new()),
         }],
     };

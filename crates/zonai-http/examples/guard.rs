@@ -8,15 +8,15 @@ use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tower::{ServiceBuilder, service_fn};
 use zonai_clock::Clock;
 use zonai_http::{RateLimitLayer, Target, find_client};
+use zonai_limit::{Accounts, Known, KnownTable, Limiter, Operation};
 use zonai_limit::{Bucket, Counters, CustomNames, Ipv6Prefix};
-use zonai_limit::{Known, KnownTable, Limiter, Operation};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (name, custom) = ("uploads".to_owned(), CustomNames::Unvalidated);
     let tables = vec![KnownTable {
         name,
-        auth: false,
+        accounts: Accounts::None,
         custom,
     }];
     let counters = Arc::new(Counters::new(100_000));

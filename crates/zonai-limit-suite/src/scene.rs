@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use zonai_clock::{Clock, Hand};
 use zonai_limit::{
-    Ask, Bucket, Client, Counters, CustomNames, Ipv6Prefix, Kind, Known, KnownTable, Limit,
-    Limiter, Mode, Operation, Origin, RateLimitPolicy, Refusal, Registration, TableLimits, Verdict,
+    Accounts, Ask, Bucket, Client, Counters, CustomNames, Ipv6Prefix, Kind, Known, KnownTable,
+    Limit, Limiter, Mode, Operation, Origin, RateLimitPolicy, Refusal, Registration, TableLimits,
+    Verdict,
 };
 
 use crate::{Home, Store};
@@ -150,13 +151,16 @@ pub(crate) fn client(number: u32) -> Client {
 }
 
 fn limiter(room: usize, policy: Option<RateLimitPolicy>) -> Arc<Limiter> {
-    let table = |name: &str, auth| KnownTable {
+    let table = |name: &str, accounts| KnownTable {
         name: name.to_owned(),
-        auth,
+        accounts,
         custom: CustomNames::Registered(Vec::new()),
     };
     let known = Known {
-        tables: vec![table("items", false), table("users", true)],
+        tables: vec![
+            table("items", Accounts::None),
+            table("users", Accounts::Users),
+        ],
     };
     let counters = Arc::new(Counters::new(room));
     Arc::new(

@@ -27,8 +27,8 @@ pub use moment::Moment;
 pub use operation::Operation;
 pub use policy::{PolicyError, RateLimitPolicy};
 pub use registry::{
-    CustomId, CustomNames, Known, KnownTable, Misregistered, Registration, RegistryFault, SlotName,
-    Source, TableId,
+    Accounts, CustomId, CustomNames, Known, KnownTable, Misregistered, Registration, RegistryFault,
+    SlotName, Source, TableId,
 };
 pub use shared::Shared;
 pub use verdict::{Admitted, Ask, Bucket, Internal, Pass, Refusal, Verdict};

@@ -31,10 +31,35 @@ pub struct Known {
 pub struct KnownTable {
     /// Its name.
     pub name: String,
-    /// Whether it is an auth table.
-    pub auth: bool,
+    /// Whose accounts its rows are.
+    pub accounts: Accounts,
     /// Its custom operations.
     pub custom: CustomNames,
+}
+
+/// Whose accounts the rows of a table are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accounts {
+    /// Nobody's.
+    #[default]
+    None,
+    /// Users'. It is an auth table.
+    Users,
+    /// Admins'. It is an auth table, but its account routes count in [`Shared::AdminAuth`](crate::Shared::AdminAuth): of its
+    /// own limits only that of failed sign-ins is counted.
+    Admins,
+}
+
+impl Accounts {
+    /// The operations on accounts that a policy of the table limits.
+    #[must_use]
+    pub const fn operations(self) -> &'static [Operation] {
+        match self {
+            Self::None => &[],
+            Self::Users => &Operation::AUTH,
+            Self::Admins => &[Operation::FailedSignIn],
+        }
+    }
 }
 
 /// Which custom operations a table has.
@@ -175,6 +200,16 @@ pub enum RegistryFault {
         origin: Origin,
         /// Operations that can.
         known: Vec<&'static str>,
+    },
+    /// A limit of an account operation that counts in the shared bucket of admins.
+    #[error("{origin}: `{}` is not counted in `{table}`: accounts of admins share the bucket `__admin_auth__`", .operation.name())]
+    CountedForAdmins {
+        /// The table.
+        table: String,
+        /// The operation.
+        operation: Operation,
+        /// Where.
+        origin: Origin,
     },
     /// More windows than one operation may have.
     #[error("{origin}: `{}` has {windows} windows, at most {} are possible", .operation.name(), crate::limits::MAX_WINDOWS)]

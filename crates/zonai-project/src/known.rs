@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use zonai_limit::{CustomNames, Known, KnownTable};
+use zonai_limit::{Accounts, CustomNames, Known, KnownTable};
 use zonai_policy::{TableFacts, Tables};
 
+use crate::in_code::ANY_NAME;
 use crate::settings::{Settings, TableSettings};
 
 /// The internal table that admins reach through `/db`.
@@ -19,16 +20,32 @@ pub(crate) fn known<'a>(
     let mut tables: Vec<KnownTable> = tables
         .map(|name| KnownTable {
             name: name.to_owned(),
-            auth: settings.get(name).is_some_and(TableSettings::has_accounts),
-            custom: CustomNames::Registered(operations.get(name).cloned().unwrap_or_default()),
+            accounts: settings.get(name).map_or(Accounts::None, accounts),
+            custom: custom(operations.get(name).map_or(&[], Vec::as_slice)),
         })
         .collect();
     tables.push(KnownTable {
         name: RATE_LIMIT_TABLE.to_owned(),
-        auth: false,
+        accounts: Accounts::None,
         custom: CustomNames::Registered(Vec::new()),
     });
     Known { tables }
+}
+
+fn custom(names: &[String]) -> CustomNames {
+    if names.iter().any(|name| name == ANY_NAME) {
+        CustomNames::Unvalidated
+    } else {
+        CustomNames::Registered(names.to_vec())
+    }
+}
+
+fn accounts(table: &TableSettings) -> Accounts {
+    match (table.admin, table.has_accounts()) {
+        (true, _) => Accounts::Admins,
+        (false, true) => Accounts::Users,
+        (false, false) => Accounts::None,
+    }
 }
 
 /// What the readers of policy files must know of the tables.
@@ -44,7 +61,7 @@ pub(crate) fn policy_tables(known: &Known) -> Tables {
         tables.insert(
             &table.name,
             TableFacts {
-                auth: table.auth,
+                auth: table.accounts != Accounts::None,
                 operations,
             },
         );

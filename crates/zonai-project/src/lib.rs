@@ -19,7 +19,7 @@ pub mod settings;
 mod tables;
 
 pub use check::{check, stopping, template_fault};
-pub use in_code::{CodeOperation, InCode};
+pub use in_code::{ANY_NAME, CodeOperation, InCode};
 pub use known::{RATE_LIMIT_TABLE, table_options};
 pub use policies::Policies;
 pub use settings::Settings;

@@ -9,7 +9,7 @@ use zonai_policy::yaml::{Entry, Map, Node};
 use zonai_policy::{Diagnostic, Faults};
 
 use crate::files::shown;
-use crate::in_code::CodeOperation;
+use crate::in_code::{ANY_NAME, CodeOperation};
 use crate::{place, tables};
 
 /// The longest name of an operation, in bytes.
@@ -38,7 +38,7 @@ pub fn read(
         };
         let message = if table.is_view {
             format!("`{}` is a view and can only be read", table.name)
-        } else if !is_name(name) {
+        } else if name != ANY_NAME && !is_name(name) {
             format!("{NAME}, and not `{name}`")
         } else if let Some(other) = operations.get(&table.name, name) {
             let first = if other.is_in_code() {

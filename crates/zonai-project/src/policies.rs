@@ -223,6 +223,7 @@ pub fn diagnose(fault: &RegistryFault, project: &Path) -> Diagnostic {
             nearest(operation, known.iter().map(String::as_str)),
         ),
         RegistryFault::Misplaced { origin, .. }
+        | RegistryFault::CountedForAdmins { origin, .. }
         | RegistryFault::TooManyWindows { origin, .. }
         | RegistryFault::SharedTwice { origin, .. } => (Some(origin), None),
         _ => (None, None),
@@ -236,8 +237,12 @@ pub fn diagnose(fault: &RegistryFault, project: &Path) -> Diagnostic {
         }
         None => Diagnostic::whole_file("rate limits", text),
     };
-    match near {
-        Some(name) => diagnostic.with_help(format!("did you mean `{name}`?")),
-        None => diagnostic,
+    match (near, fault) {
+        (Some(name), _) => diagnostic.with_help(format!("did you mean `{name}`?")),
+        (None, RegistryFault::CountedForAdmins { .. }) => diagnostic.with_help(format!(
+            "set `{}` under `rateLimit.shared` in zonai.yaml",
+            Operation::AdminAuthenticate.name()
+        )),
+        (None, _) => diagnostic,
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use zonai_data::{DataError, Json, OperationRows, Payload, Transaction};
 
 use crate::hooks::{HookContext, HookError};
-use zonai_project::CodeOperation;
+use zonai_project::{ANY_NAME, CodeOperation};
 
 /// A custom operation: `PATCH /db/custom/:operation` and its `/many` for one table and one name.
 ///
@@ -55,6 +55,10 @@ pub trait CustomOperation: Send + Sync + 'static {
     const TABLE: &'static str;
 
     /// The name: letters, digits, `_` and `-`, a letter first, at most 64. One that the table has already stops the start.
+    ///
+    /// `*` takes every name that no other operation of the table has; [`OperationRequest::name`] says which was asked for, and the
+    /// rule is that of `"*"` under `custom`. Names cannot be validated then: all custom operations of the table share one
+    /// counter, limited by `custom_policy(None)` or, in a policy file, by `custom`.
     const NAME: &'static str;
 
     /// Does it. What takes time (another service, a hash) belongs here, and not into the transaction.
@@ -68,6 +72,7 @@ pub trait CustomOperation: Send + Sync + 'static {
 pub struct OperationRequest {
     /// Who asks, and the tables outside of the transaction, with their hooks.
     pub context: HookContext,
+    name: String,
     rows: OperationRows,
 }
 
@@ -99,6 +104,12 @@ impl From<HookError> for OperationError {
 }
 
 impl OperationRequest {
+    /// The name that was asked for, as it stands in the path.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The values of the request's `updates`, by name, whichever way they were written.
     #[must_use]
     pub fn inputs(&self) -> &Map<String, Value> {
@@ -191,6 +202,20 @@ impl CustomOperations {
         self.all()
             .find(|operation| operation.table() == table && operation.name() == name)
     }
+
+    /// Under which name a table has the operation that was asked for; `is_known` are names of files and of code.
+    pub(crate) fn registered_as<'n>(
+        &self,
+        table: &str,
+        name: &'n str,
+        is_known: impl FnOnce() -> bool,
+    ) -> &'n str {
+        if self.get(table, ANY_NAME).is_some() && !is_known() {
+            ANY_NAME
+        } else {
+            name
+        }
+    }
 }
 
 impl fmt::Debug for CustomOperations {
@@ -235,12 +260,17 @@ impl<T: CustomOperation> DynOperation for Erased<T> {
 pub(crate) async fn run(
     operation: &dyn DynOperation,
     context: HookContext,
+    name: &str,
     payload: &Payload,
     many: bool,
 ) -> Result<Json, DataError> {
     let data = &context.data.state.data;
     let rows = data.operation_rows(&context.caller, operation.name(), payload, many)?;
-    let performing = operation.perform(OperationRequest { context, rows });
+    let performing = operation.perform(OperationRequest {
+        context,
+        name: name.to_owned(),
+        rows,
+    });
     match AssertUnwindSafe(performing).catch_unwind().await {
         Ok(performed) => performed.map(|done| done.0).map_err(|error| error.0),
         Err(_panic) => {

@@ -53,6 +53,12 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Under which name a table has a custom operation that is asked for.
+    pub(crate) fn operation_name<'n>(&self, table: &str, asked: &'n str) -> &'n str {
+        self.operations
+            .registered_as(table, asked, || self.data.has_operation(table, asked))
+    }
+
     /// Counts what an observed or exempt limit would have refused.
     pub(crate) fn note_admitted(&self, admitted: &Admitted) {
         if admitted.would_refuse().is_some() {

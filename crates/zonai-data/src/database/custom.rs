@@ -118,6 +118,12 @@ impl Database {
         })
     }
 
+    /// Whether a custom operation of that name is registered for a table.
+    #[must_use]
+    pub fn has_operation(&self, table: &str, name: &str) -> bool {
+        self.inner.operations.load().get(table, name).is_some()
+    }
+
     /// What the rules in force say of a custom operation; see [`crate::Rights::custom`].
     #[must_use]
     pub fn custom_verdict(&self, table: &Table, operation: &str, caller: &Caller) -> Verdict {

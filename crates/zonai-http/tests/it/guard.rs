@@ -11,8 +11,8 @@ use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 use zonai_clock::{Clock, Hand};
 use zonai_http::{RateLimitLayer, Target};
 use zonai_limit::{
-    Bucket, Client, Counters, CustomNames, Known, KnownTable, Limiter, Operation, RateLimitPolicy,
-    Registration, TableRateLimits,
+    Accounts, Bucket, Client, Counters, CustomNames, Known, KnownTable, Limiter, Operation,
+    RateLimitPolicy, Registration, TableRateLimits,
 };
 
 /// `create`: 2 a minute, answered at once. `update`: 1 a minute, answered after a wait. Others: none.
@@ -42,7 +42,7 @@ impl Setup {
     fn new(registrations: Vec<Registration>) -> Self {
         let uploads = KnownTable {
             name: "uploads".into(),
-            auth: false,
+            accounts: Accounts::None,
             custom: CustomNames::Registered(vec![]),
         };
         let known = Known {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonai_limit::{
-    Admitted, Ask, Bucket, Client, Counters, CustomNames, Kind, Known, KnownTable, Limit, Limiter,
-    Mode, Operation, Origin, RateLimitPolicy, Registration, TableLimits, Verdict,
+    Accounts, Admitted, Ask, Bucket, Client, Counters, CustomNames, Kind, Known, KnownTable, Limit,
+    Limiter, Mode, Operation, Origin, RateLimitPolicy, Registration, TableLimits, Verdict,
 };
 use zonai_limit_sqlite::{CommitOutcome, SqliteStore};
 
@@ -16,7 +16,7 @@ fn known() -> Known {
     Known {
         tables: vec![KnownTable {
             name: "items".into(),
-            auth: false,
+            accounts: Accounts::None,
             custom: CustomNames::Registered(vec!["archive".into()]),
         }],
     }

@@ -4,7 +4,7 @@ use super::key::{Key, Level};
 use super::{CounterState, Slot};
 use crate::Moment;
 
-/// Whose counter, what for, how many, since when. The lowest bit of the last word says "not yet stored".
+/// Whose counter, what for, how many, since when. The lowest bits of the last word say "not yet stored" and "all given back".
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<K> {
     pub(crate) key: K,
@@ -20,6 +20,7 @@ const _: () = assert!(
 
 const FLAG_BITS: u32 = 16;
 const DIRTY: u64 = 1;
+const GIVEN_BACK: u64 = 2;
 
 impl<K: Key> Entry<K> {
     pub(crate) const fn new(key: K, tag: u32, start: Moment, count: u32) -> Self {
@@ -63,6 +64,16 @@ impl<K: Key> Entry<K> {
     #[inline]
     pub(crate) fn set_dirty(&mut self, dirty: bool) {
         self.start_and_flags = self.start_and_flags & !DIRTY | u64::from(dirty);
+    }
+
+    /// Notes that all it had counted was given back; the next window, or the next count, forgets it.
+    pub(crate) fn mark_given_back(&mut self) {
+        self.start_and_flags |= GIVEN_BACK;
+    }
+
+    /// Whether it counts for nothing though its window is open. A window that a limit of 0 opened counts: it has a reset.
+    pub(crate) const fn is_given_back(&self) -> bool {
+        self.count == 0 && self.start_and_flags & GIVEN_BACK != 0
     }
 
     pub(crate) const fn slot(&self) -> Slot {

@@ -233,6 +233,6 @@ fn full<T>(table: &HashTable<T>) -> usize {
 /// back and stored so counts for nothing either.
 fn is_closed<K: Key>(entry: &Entry<K>, now: Moment, windows: &Windows) -> bool {
     let window_ms = windows.get(entry.slot());
-    let given_back = !K::WIDENS && entry.count == 0 && !entry.is_dirty();
+    let given_back = !K::WIDENS && entry.is_given_back() && !entry.is_dirty();
     given_back || now.as_millis().saturating_sub(entry.start_ms()) >= window_ms
 }

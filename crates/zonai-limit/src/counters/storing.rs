@@ -192,7 +192,11 @@ impl<K: Key> Entry<K> {
     fn change(&mut self, change: impl FnOnce(&mut CounterState, bool) -> bool) -> bool {
         let mut state = self.state();
         let dirty = change(&mut state, self.is_dirty());
+        let given_back = state.count == 0 && self.count > 0;
         self.open(state.window_start, state.count);
+        if given_back {
+            self.mark_given_back();
+        }
         dirty
     }
 }

@@ -133,8 +133,7 @@ impl Limiter {
         let mut limits = Vec::new();
         for (id, table) in self.known.tables.iter().enumerate() {
             let id = TableId(id as u32);
-            let auth: &[Operation] = if table.auth { &Operation::AUTH } else { &[] };
-            for &operation in Operation::TABLE.iter().chain(auth) {
+            for &operation in Operation::TABLE.iter().chain(table.accounts.operations()) {
                 self.add(&mut limits, &config, Bucket::Table(id), operation, None)
                     .await;
             }

@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use super::plan::{Config, Plan, PlanSource, TablePlans, index_of};
 use super::slots::{Book, Owner};
 use super::{
-    CustomId, CustomNames, Known, KnownTable, Misregistered, Registration, RegistryFault, Source,
-    TableId,
+    Accounts, CustomId, CustomNames, Known, KnownTable, Misregistered, Registration, RegistryFault,
+    Source, TableId,
 };
 use crate::counters::Charge;
 use crate::limits::MAX_WINDOWS;
@@ -92,11 +92,11 @@ fn check_registration(known: &Known, registration: &Registration, faults: &mut V
             known,
         });
     };
-    if registration.kind == Kind::Auth && !table.auth {
+    if registration.kind == Kind::Auth && table.accounts == Accounts::None {
         let known = known
             .tables
             .iter()
-            .filter(|table| table.auth)
+            .filter(|table| table.accounts != Accounts::None)
             .map(|table| table.name.clone())
             .collect();
         faults.push(RegistryFault::NotAuth {
@@ -104,6 +104,9 @@ fn check_registration(known: &Known, registration: &Registration, faults: &mut V
             origin,
             known,
         });
+    }
+    if registration.kind == Kind::Auth && table.accounts == Accounts::Admins {
+        check_admins(name, registration, faults);
     }
     let Source::Stated(limits) = &registration.source else {
         return;
@@ -132,6 +135,35 @@ fn check_registration(known: &Known, registration: &Registration, faults: &mut V
                 operation: operation.clone(),
                 origin: limit.origin.clone(),
                 known: registered.to_vec(),
+            });
+        }
+    }
+}
+
+/// No limit that can be written may be without effect: the account routes of admins count elsewhere. Of code that has to be
+/// asked anew each time it cannot be told which of its methods are its own.
+fn check_admins(table: &str, registration: &Registration, faults: &mut Vec<RegistryFault>) {
+    let elsewhere = Operation::AUTH
+        .into_iter()
+        .filter(|operation| !Accounts::Admins.operations().contains(operation));
+    for operation in elsewhere {
+        let origin = match &registration.source {
+            Source::Stated(limits) => limits
+                .operations
+                .get(&operation)
+                .map(|limit| limit.origin.clone()),
+            Source::Code(code) => code
+                .is_constant()
+                .then(|| ask_once(code.as_ref(), operation, None))
+                .flatten()
+                .filter(|policy| *policy != Some(operation.default_policy()))
+                .map(|_| registration.origin()),
+        };
+        if let Some(origin) = origin {
+            faults.push(RegistryFault::CountedForAdmins {
+                table: table.to_owned(),
+                operation,
+                origin,
             });
         }
     }

@@ -9,9 +9,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use zonai_limit::{
-    Ask, Bucket, Charge, Client, Counters, CustomNames, Ipv6Prefix, Kind, Known, KnownTable, Limit,
-    Limiter, Mode, Moment, Operation, Origin, Outcome, RateLimitPolicy, Registration, Slot,
-    TableLimits, Verdict,
+    Accounts, Ask, Bucket, Charge, Client, Counters, CustomNames, Ipv6Prefix, Kind, Known,
+    KnownTable, Limit, Limiter, Mode, Moment, Operation, Origin, Outcome, RateLimitPolicy,
+    Registration, Slot, TableLimits, Verdict,
 };
 
 pub(crate) const START: Moment = Moment::from_millis(1_000_000);
@@ -67,9 +67,9 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 
 /// `items` and `notes`, the auth table `users`, and `open`, whose custom operations are not validated.
 pub(crate) fn known() -> Known {
-    let table = |name: &str, auth, custom| KnownTable {
+    let table = |name: &str, accounts, custom| KnownTable {
         name: name.to_owned(),
-        auth,
+        accounts,
         custom,
     };
     let registered = |names: &[&str]| {
@@ -77,10 +77,10 @@ pub(crate) fn known() -> Known {
     };
     Known {
         tables: vec![
-            table("items", false, registered(&["fill", "drain"])),
-            table("notes", false, registered(&[])),
-            table("users", true, registered(&[])),
-            table("open", false, CustomNames::Unvalidated),
+            table("items", Accounts::None, registered(&["fill", "drain"])),
+            table("notes", Accounts::None, registered(&[])),
+            table("users", Accounts::Users, registered(&[])),
+            table("open", Accounts::None, CustomNames::Unvalidated),
         ],
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use zonai_limit::{
-    Ask, Bucket, Client, Counters, Limiter, NotTaken, Operation, RateLimitPolicy, Registration,
-    RegistryFault, Shared, TableRateLimits, Verdict,
+    Accounts, Ask, AuthTableRateLimits, Bucket, Client, Counters, CustomNames, KnownTable, Limiter,
+    NotTaken, Operation, RateLimitPolicy, Registration, RegistryFault, Shared, TableRateLimits,
+    Verdict,
 };
 
 use crate::common::{
@@ -173,6 +174,60 @@ fn all_faults_are_told_at_once() {
             "default: `admin` is limited twice",
         ]
     );
+}
+
+struct Staff;
+
+impl AuthTableRateLimits for Staff {
+    const TABLE: &'static str = "staff";
+    const CONSTANT: bool = true;
+
+    async fn sign_in_policy(&self) -> Option<RateLimitPolicy> {
+        Some(policy(3, 1_000))
+    }
+
+    async fn failed_sign_in_policy(&self) -> Option<RateLimitPolicy> {
+        Some(policy(3, 1_000))
+    }
+}
+
+#[test]
+fn s3_3_a_limit_that_admins_would_not_be_held_to_is_a_fault() {
+    let mut known = known();
+    known.tables.push(KnownTable {
+        name: "staff".to_owned(),
+        accounts: Accounts::Admins,
+        custom: CustomNames::Registered(Vec::new()),
+    });
+    let make = |registration| {
+        let counters = Arc::new(Counters::new(10));
+        Limiter::new(counters, known.clone(), vec![registration], Vec::new())
+    };
+    let window: &[RateLimitPolicy] = &[policy(3, 1_000)];
+    let both = stated(
+        "staff",
+        &[
+            (Operation::SignIn, window),
+            (Operation::FailedSignIn, window),
+        ],
+    );
+    for registration in [of_auth(both), Registration::auth(Staff)] {
+        let found = make(registration).unwrap_err();
+        let [RegistryFault::CountedForAdmins { operation, .. }] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(*operation, Operation::SignIn);
+    }
+    let failed = stated("staff", &[(Operation::FailedSignIn, window)]);
+    let (limiter, _) = make(of_auth(failed)).unwrap();
+    let effective = run(limiter.effective());
+    let of_accounts: Vec<_> = effective
+        .iter()
+        .filter(|limit| &*limit.collection == "staff")
+        .map(|limit| limit.operation)
+        .filter(|operation| Operation::AUTH.contains(operation))
+        .collect();
+    assert_eq!(of_accounts, [Operation::FailedSignIn]);
 }
 
 #[test]

@@ -132,6 +132,22 @@ fn s3_5_places_that_were_given_back_and_stored_leave_room() {
 }
 
 #[test]
+fn s3_5_a_limit_of_0_names_one_reset_however_often_it_refuses() {
+    let users = stated("users", &[(Operation::FailedSignIn, &[policy(0, 60_000)])]);
+    let limiter = limiter(vec![of_auth(users)]);
+    let table = limiter.table("users").unwrap();
+    for ms in [0, 100, 40_000] {
+        let now = START.plus(ms);
+        let taken = run(limiter.take_failed_sign_in(now, v4(1), table, 7));
+        let Err(NotTaken::Refused(refusal)) = taken else {
+            panic!("{taken:?}")
+        };
+        assert_eq!(refusal.reset, START.plus(60_000), "after {ms} ms");
+        limiter.counters().reclaim(now, 100_000);
+    }
+}
+
+#[test]
 fn s3_5_an_account_hash_of_0_is_an_account_too() {
     let limiter = limiter(Vec::new());
     assert_eq!(failures(&limiter, v4(1), 0, 20), 10);

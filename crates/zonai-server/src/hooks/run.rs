@@ -79,8 +79,12 @@ async fn operate(
     let data = match ask {
         Ask::Data(data) => data,
         Ask::Custom { name, many } => {
-            let done = match (state.operations.get(payload.table()?, name), many) {
-                (Some(operation), _) => operations::run(operation, context(), payload, many).await,
+            let table = payload.table()?;
+            let registered = state.operation_name(table, name);
+            let done = match (state.operations.get(table, registered), many) {
+                (Some(operation), _) => {
+                    operations::run(operation, context(), name, payload, many).await
+                }
                 (None, false) => database.custom(pass, caller, name, payload).await,
                 (None, true) => database.custom_many(pass, caller, name, payload).await,
             };
@@ -110,6 +114,7 @@ fn is_denied(state: &State, table: &str, caller: &Caller, ask: Ask<'_>) -> bool 
     };
     let action = match ask {
         Ask::Custom { name, .. } => {
+            let name = state.operation_name(&table.name, name);
             return state.data.custom_verdict(table, name, caller) == Verdict::Deny;
         }
         Ask::Data(Data::Get) => Action::View,

@@ -457,3 +457,68 @@ async fn operations_that_call_each_other_end_at_ten() {
         assert_eq!(stocks(&client).await, [5, 1, 40], "{path}");
     }
 }
+
+/// Takes every name.
+struct Anything;
+
+impl CustomOperation for Anything {
+    const TABLE: &'static str = "items";
+    const NAME: &'static str = "*";
+
+    async fn perform(&self, request: OperationRequest) -> Result<Performed, OperationError> {
+        let name = request.name().to_owned();
+        request
+            .transaction(move |_| Ok(json!({"asked": name})))
+            .await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_cannot_be_validated_share_one_counter() {
+    let project = shop();
+    project.file(
+        "lib/src/rules/items.yaml",
+        "custom:\n  fill: true\n  sell: true\n  \"*\": true\n",
+    );
+    project.file(
+        "lib/src/rate_limit/items.yaml",
+        "table: items\nlimits: {custom: 5/1h}\n",
+    );
+    let server = TestServer::start_with(
+        &project,
+        additions(|additions| {
+            additions.operations.add(Sell);
+            additions.operations.add(Anything);
+        }),
+    )
+    .await;
+    let client = server.client();
+    let all = json!({"table": "items"});
+    for name in ["rotate", "turn", "rotate"] {
+        let reply = ask(&client, name, all.clone()).await;
+        assert_eq!(reply.json()["data"], json!({"asked": name}));
+    }
+    let filled = ask(
+        &client,
+        "fill",
+        json!({"table": "items", "where": {"id": {"eq": "a"}}}),
+    )
+    .await;
+    assert_eq!(
+        filled.json()["data"]["stock"],
+        15,
+        "one of a file keeps its name"
+    );
+    let sold = json!({"table": "items", "where": {"id": {"eq": "a"}}, "updates": {"amount": 1}});
+    assert_eq!(ask(&client, "sell", sold).await.json()["data"]["stock"], 14);
+    let refused = ask(&client, "invented", all).await;
+    assert_eq!(refused.status, 429);
+    assert_eq!(refused.json()["operation"], "custom");
+    assert_eq!(
+        refused.json().get("customOperation"),
+        None,
+        "no name was validated"
+    );
+    let elsewhere = ask(&client, "invented", json!({"table": "sales"})).await;
+    assert_eq!(elsewhere.status, 404);
+}
