@@ -266,7 +266,8 @@ async fn conclude(
             }
             Ok(admitted)
         }
-        Verdict::Refused(refusal) => Err(refuse(state, now, &found, &refusal)),
+        // A policy may have been waited for.
+        Verdict::Refused(refusal) => Err(refuse(state, state.clock.now(), &found, &refusal)),
         Verdict::Misregistered(misregistered) => Err(errors::answer(&Fault::Misregistered(
             misregistered.to_string(),
         ))),
