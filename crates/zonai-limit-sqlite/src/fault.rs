@@ -43,6 +43,16 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// What is wrong, for anybody: without the system's own words, which may name paths.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::Unopenable(_) => "the counter file cannot be opened".to_owned(),
+            Self::Io(_) => "the counter file cannot be read or written".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the connection is still the right one to try again with.
     pub(crate) fn keeps_connection(&self) -> bool {
         matches!(self, Self::Locked | Self::Full | Self::Slow | Self::Crowded)

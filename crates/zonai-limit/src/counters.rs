@@ -17,7 +17,7 @@ mod windows;
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Client, Ipv6Prefix, Moment, RateLimitPolicy};
 
-pub(crate) use decide::Keys;
+pub(crate) use decide::Taken;
 use everyone::Everyone;
 use key::{AccountKey, Key};
 use table::Table;
@@ -211,16 +211,16 @@ impl Counters {
         self.decide_all(now, client, charges, exempt, None)
     }
 
-    /// The same, and adds the counters that were counted in to `keys`.
-    pub(crate) fn decide_keys(
+    /// The same, and adds the counters that were counted in to `taken`.
+    pub(crate) fn decide_taking(
         &self,
         now: Moment,
         client: Client,
         charges: &[Charge],
         exempt: bool,
-        keys: &mut Keys,
+        taken: &mut Taken,
     ) -> Outcome {
-        self.decide_all(now, client, charges, exempt, Some(keys))
+        self.decide_all(now, client, charges, exempt, Some(taken))
     }
 
     fn decide_all(
@@ -229,10 +229,10 @@ impl Counters {
         client: Client,
         charges: &[Charge],
         exempt: bool,
-        keys: Option<&mut Keys>,
+        taken: Option<&mut Taken>,
     ) -> Outcome {
         let decided = with_clients!(self, table => {
-            table.decide_all(now, Key::pack(client, 0), charges, exempt, &self.windows, &self.everyone, keys)
+            table.decide_all(now, Key::pack(client, 0), charges, exempt, &self.windows, &self.everyone, taken)
         });
         match decided {
             Some(decided) => {
@@ -254,7 +254,7 @@ impl Counters {
         client: Client,
         account: u64,
         charges: &[Charge],
-        keys: &mut Keys,
+        taken: &mut Taken,
     ) -> Outcome {
         let own = AccountKey::pack(client, account.max(1));
         let decided = self.accounts.decide_all(
@@ -264,13 +264,13 @@ impl Counters {
             false,
             &self.windows,
             &self.everyone,
-            Some(&mut *keys),
+            Some(&mut *taken),
         );
         match decided {
             Some(decided) => decided.outcome,
             None => {
                 self.note_crowded(true);
-                self.decide_all(now, client, charges, false, Some(keys))
+                self.decide_all(now, client, charges, false, Some(taken))
             }
         }
     }

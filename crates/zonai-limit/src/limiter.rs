@@ -17,7 +17,7 @@ pub use explain::{EffectiveLimit, Explained, Standing};
 use resolve::Resolved;
 pub use sign_in::{NotTaken, Place};
 
-use crate::counters::{Charge, Counters, Hit, Keys, Outcome, Slot};
+use crate::counters::{Charge, Counters, Hit, Outcome, Slot, Taken};
 use crate::registry::{
     Book, Config, CustomId, CustomNames, Input, Known, Misregistered, Owner, PlanSource,
     Registration, RegistryFault, SlotName, TableId, compile,
@@ -213,14 +213,14 @@ impl Limiter {
                 ask.bucket,
                 Bucket::Shared(Shared::AdminAuth | Shared::Admin)
             );
-        let mut durable = Keys::new();
+        let mut durable = Taken::default();
         let outcome = if ask
             .operations
             .iter()
             .any(|operation| operation.is_durable())
         {
             self.counters
-                .decide_keys(now, client, charges, exempt, &mut durable)
+                .decide_taking(now, client, charges, exempt, &mut durable)
         } else {
             self.counters.decide(now, client, charges, exempt)
         };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::counters::{CounterKey, Keys};
+use crate::counters::{CounterKey, Taken};
 use crate::registry::{CustomId, Misregistered, TableId};
 use crate::{Moment, Operation, RateLimitPolicy, Shared};
 
@@ -59,13 +59,13 @@ pub enum Verdict {
 #[derive(Debug)]
 #[must_use]
 pub struct Admitted {
-    durable: Keys,
+    durable: Taken,
     would_refuse: Option<Box<Refusal>>,
 }
 
 impl Admitted {
     #[inline]
-    pub(crate) const fn new(durable: Keys, would_refuse: Option<Box<Refusal>>) -> Self {
+    pub(crate) const fn new(durable: Taken, would_refuse: Option<Box<Refusal>>) -> Self {
         Self {
             durable,
             would_refuse,
@@ -75,6 +75,10 @@ impl Admitted {
     /// The counters that must be committed to disk before the request goes on; none for most.
     #[must_use]
     pub fn durable(&self) -> &[CounterKey] {
+        &self.durable.keys
+    }
+
+    pub(crate) const fn taken(&self) -> &Taken {
         &self.durable
     }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,11 @@ use zonai_project::settings::Listen;
 const BACKLOG: i32 = 1_024;
 /// How long a newcomer waits for a place that is being vacated.
 const PLACE_WAIT: Duration = Duration::from_millis(200);
+
+/// How long a connection that was told to end may take to give its file back, ...
+const VACATING: Duration = Duration::from_millis(10);
+/// ... and how long something else that is missing is waited for.
+const SCARCE: Duration = Duration::from_millis(100);
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -219,13 +225,25 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
                         | io::ErrorKind::ConnectionReset
                         | io::ErrorKind::Interrupted
                 ) => {}
-            Err(error) => {
-                // Out of files or memory: that passes, and spinning would not help.
-                tracing::warn!(%error, "cannot accept a connection; trying again");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
+            Err(error) => cannot_accept(&state, &error).await,
         }
     }
+}
+
+/// Out of files or memory: that passes, and spinning would not help. Where files are what is missing, a connection that
+/// is held without a request is vacated, as where all places are taken.
+async fn cannot_accept(state: &State, error: &io::Error) {
+    if state.watch.may_complain(state.clock.now()) {
+        tracing::warn!(%error, "cannot accept connections; trying again, and saying so at most once a minute");
+    }
+    let of_files = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
+    let pause = if of_files.contains(&error.raw_os_error()) {
+        state.watch.vacate();
+        VACATING
+    } else {
+        SCARCE
+    };
+    tokio::time::sleep(pause).await;
 }
 
 /// A place for a connection; where all are taken, one that is held without a request is vacated.

@@ -60,7 +60,6 @@ pub(crate) struct Passed<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) found: Found,
     pub(crate) admitted: Admitted,
-    pub(crate) now: Moment,
     /// The JSON payload, whole; empty where the route has none.
     pub(crate) payload: &'a [u8],
     /// Of a stream.
@@ -156,7 +155,6 @@ async fn with_target(state: Arc<State>, arrived: Arrived, asked: Asked) -> Answe
                 parts,
                 found,
                 admitted,
-                now,
                 payload: &payload,
                 place: asked.place,
             };
@@ -210,7 +208,6 @@ async fn with_body(
                     parts: &parts,
                     found,
                     admitted,
-                    now,
                     payload,
                     place: None,
                 };
@@ -266,7 +263,8 @@ async fn conclude(
             }
             Ok(admitted)
         }
-        Verdict::Refused(refusal) => Err(refuse(state, now, &found, &refusal)),
+        // A policy may have been waited for.
+        Verdict::Refused(refusal) => Err(refuse(state, state.clock.now(), &found, &refusal)),
         Verdict::Misregistered(misregistered) => Err(errors::answer(&Fault::Misregistered(
             misregistered.to_string(),
         ))),

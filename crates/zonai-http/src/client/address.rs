@@ -1,4 +1,4 @@
-//! One address as proxies write it: with or without a port, IPv6 with or without brackets.
+//! One address as proxies write it: with or without a port and brackets.
 //!
 //! Must never fail in another way than `None`, whatever the bytes.
 
@@ -21,7 +21,8 @@ pub(super) fn parse(text: &[u8]) -> Option<IpAddr> {
             if !after.is_empty() && !is_port(after.strip_prefix(':')?) {
                 return None;
             }
-            IpAddr::V6(inner.parse::<Ipv6Addr>().ok()?)
+            // Some proxies put brackets around every address.
+            inner.parse().ok()?
         }
         None => match text.split_once(':') {
             None => IpAddr::V4(text.parse::<Ipv4Addr>().ok()?),

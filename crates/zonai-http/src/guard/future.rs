@@ -63,7 +63,8 @@ impl<S: Service<Request<B>>, B> GuardFuture<S, B> {
             let verdict = limiter
                 .check(now, target.client, &target.ask(&[target.operation]))
                 .await;
-            refusal(verdict, now, &clock)
+            // The policy may have been waited for.
+            refusal(verdict, clock.now(), &clock)
         });
         Self {
             state: State::Asking {

@@ -134,6 +134,8 @@ fn case_5_ports_and_brackets_are_removed_and_bare_ipv6_stays_whole() {
         "203.0.113.7",
         " \t203.0.113.7:1 ",
         "203.0.113.7:_port",
+        "[203.0.113.7]",
+        "[203.0.113.7]:51234",
     ] {
         assert_eq!(xff(value), "203.0.113.7", "{value}");
     }
@@ -172,7 +174,9 @@ fn case_6_junk_is_no_address_and_the_peer_is_the_client() {
         "203.0.113.07",
         "0xcb007107",
         "3405803783",
-        "[203.0.113.7]",
+        "[203.0.113.7]:",
+        "[203.0.113.7",
+        "[203.0.113.07]",
         "[::1",
         "::1]",
         "[]",
@@ -388,7 +392,7 @@ fn forwarded_is_read_as_rfc_7239_says() {
 fn headers_that_proxies_set_are_noticed() {
     assert!(!has_forwarded(&headers(&[
         ("host", "a"),
-        ("x-forwarded-proto", "https"),
+        ("x-requested-with", "a"),
         ("accept", "*/*")
     ])));
     for name in [
@@ -398,6 +402,15 @@ fn headers_that_proxies_set_are_noticed() {
         "CF-Connecting-IP",
         "Fly-Client-IP",
         "X-Client-IP",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Host",
+        "X-Forwarded-Port",
+        "X-Forwarded-Scheme",
+        "Via",
+        "CF-Ray",
+        "Client-IP",
+        "WL-Proxy-Client-IP",
+        "X-Vercel-Forwarded-For",
     ] {
         assert!(
             has_forwarded(&headers(&[("host", "a"), (name, "")])),

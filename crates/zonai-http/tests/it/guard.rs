@@ -122,6 +122,31 @@ async fn a_policy_that_does_work_is_awaited() {
     assert_eq!(setup.served.load(Ordering::Relaxed), 1);
 }
 
+/// `create`: 1 a minute, decided on after a wait of ten seconds.
+struct Slow(Hand);
+
+impl TableRateLimits for Slow {
+    const TABLE: &'static str = "uploads";
+
+    async fn create_policy(&self) -> Option<RateLimitPolicy> {
+        tokio::task::yield_now().await;
+        self.0.advance_ms(10_000);
+        Some(RateLimitPolicy::per_minute(1))
+    }
+}
+
+/// limiter.md 4.1
+#[tokio::test]
+async fn a_refusal_after_a_wait_names_the_time_that_is_left() {
+    let (clock, hand) = Clock::manual();
+    let mut setup = Setup::new(vec![Registration::table(Slow(hand.clone()))]);
+    (setup.clock, setup.hand) = (clock, hand);
+    assert_eq!(setup.send("create").await.0, SERVED);
+    let (status, body) = setup.send("create").await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(body.contains("\"retryAfter\":40"), "{body}");
+}
+
 #[tokio::test]
 async fn a_request_without_a_target_is_free() {
     let setup = Setup::new(vec![Registration::table(Uploads)]);

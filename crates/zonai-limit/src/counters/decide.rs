@@ -16,8 +16,12 @@ use crate::{Client, Moment};
 /// Each wider group of clients shares this many times the limit of the one before.
 const WIDER_FACTOR: u32 = 8;
 
-/// The counters in which a request was counted.
-pub(crate) type Keys = SmallVec<[CounterKey; 2]>;
+/// The counters in which a request was counted, each with the window that was open then.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) keys: SmallVec<[CounterKey; 2]>,
+    pub(crate) starts: SmallVec<[Moment; 2]>,
+}
 
 /// Where a charge is counted, and what its counter says.
 struct Place<K> {
@@ -100,7 +104,7 @@ impl<K: Key> Table<K> {
         exempt: bool,
         windows: &Windows,
         everyone: &Everyone,
-        keys: Option<&mut Keys>,
+        taken: Option<&mut Taken>,
     ) -> Option<Decided> {
         let mut locked = self.lock(own);
         self.look_for_room(&mut locked, own, charges, now, windows);
@@ -138,13 +142,11 @@ impl<K: Key> Table<K> {
                 .release(places.iter().filter(|place| place.is_new()).count());
             return None;
         }
-        if let Some(keys) = keys {
-            keys.extend(
-                charges
-                    .iter()
-                    .zip(&places)
-                    .map(|(charge, place)| self.counter_key(charge, place)),
-            );
+        if let Some(taken) = taken {
+            for (charge, place) in charges.iter().zip(&places) {
+                taken.keys.push(self.counter_key(charge, place));
+                taken.starts.push(place.judged.counted.window_start);
+            }
         }
         // Counters that exist come first: reclaiming, which goes with making new ones, must find their windows open.
         for new in [false, true] {

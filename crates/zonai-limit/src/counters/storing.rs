@@ -2,6 +2,7 @@
 //!
 //! Must never hold a lock for longer than one small table of counters takes.
 
+use super::decide::Taken;
 use super::entry::{Entry, tag};
 use super::everyone::Total;
 use super::key::{AccountKey, Key, Level};
@@ -83,15 +84,17 @@ impl Counters {
         self.change(key, |_, _| true);
     }
 
-    /// Takes one request back from a counter, if its window is still the one that opened at `window_start`.
-    pub(crate) fn give_back(&self, key: CounterKey, window_start: Moment) {
-        self.change(key, |state, dirty| {
-            if state.window_start != window_start {
-                return dirty;
-            }
-            state.count = state.count.saturating_sub(1);
-            true
-        });
+    /// Takes one request back from every counter whose window is still the one in which it was counted.
+    pub(crate) fn give_back(&self, taken: &Taken) {
+        for (key, window_start) in taken.keys.iter().zip(&taken.starts) {
+            self.change(*key, |state, dirty| {
+                if state.window_start != *window_start {
+                    return dirty;
+                }
+                state.count = state.count.saturating_sub(1);
+                true
+            });
+        }
     }
 
     /// Removes every counter that `matches`; returns the keys.

@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::Limiter;
-use crate::counters::{CounterKey, Counters, Hit, Keys, Outcome};
+use crate::counters::{CounterKey, Counters, Hit, Outcome, Taken};
 use crate::registry::{Misregistered, TableId};
-use crate::verdict::{Ask, Bucket, Refusal};
+use crate::verdict::{Admitted, Ask, Bucket, Refusal};
 use crate::{Client, Moment, Operation};
 
 /// Why no place was taken.
@@ -26,22 +24,19 @@ pub enum NotTaken {
 #[must_use = "a place that is not given back is a failed sign-in"]
 pub struct Place {
     counters: Arc<Counters>,
-    keys: Keys,
-    starts: SmallVec<[Moment; 2]>,
+    taken: Taken,
 }
 
 impl Place {
     /// The counters to commit to disk before the hash is computed.
     #[must_use]
     pub fn durable(&self) -> &[CounterKey] {
-        &self.keys
+        &self.taken.keys
     }
 
     /// The sign-in succeeded: it does not count.
     pub fn give_back(self) {
-        for (key, start) in self.keys.iter().zip(&self.starts) {
-            self.counters.give_back(*key, *start);
-        }
+        self.counters.give_back(&self.taken);
     }
 }
 
@@ -64,28 +59,25 @@ impl Limiter {
         }
         let ask = Ask::new(Bucket::Table(table), &[Operation::FailedSignIn]);
         let charges = self.resolve(&config, &ask).await.charges;
-        let mut keys = Keys::new();
+        let mut taken = Taken::default();
         match self
             .counters
-            .decide_account(now, client, account, &charges, &mut keys)
+            .decide_account(now, client, account, &charges, &mut taken)
         {
             Outcome::Refused(hit) => {
                 Err(NotTaken::Refused(self.failed_refusal(&ask, &charges, hit)))
             }
-            Outcome::Admitted { .. } => {
-                let start = |key: &CounterKey| {
-                    self.counters
-                        .get(*key)
-                        .map_or(now, |state| state.window_start)
-                };
-                let starts = keys.iter().map(start).collect();
-                Ok(Place {
-                    counters: Arc::clone(&self.counters),
-                    keys,
-                    starts,
-                })
-            }
+            Outcome::Admitted { .. } => Ok(Place {
+                counters: Arc::clone(&self.counters),
+                taken,
+            }),
         }
+    }
+
+    /// Takes a request on an account back from the counters that admitted it: no place was left for it, so that it was
+    /// refused after all, and what is refused is counted in none. To be called once for a request.
+    pub fn give_back(&self, admitted: &Admitted) {
+        self.counters.give_back(admitted.taken());
     }
 
     fn failed_refusal(&self, ask: &Ask<'_>, charges: &[crate::Charge], hit: Hit) -> Refusal {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use zonai_limit::{Client, Counters, Limiter, Mode, NotTaken, Operation, Place, TableId};
+use zonai_limit::{
+    Admitted, Ask, Bucket, Client, Counters, Limiter, Mode, Moment, NotTaken, Operation, Place,
+    TableId, Verdict,
+};
 
 use crate::common::{START, client, known, limiter, of_auth, policy, run, stated, v4};
 
@@ -77,6 +80,48 @@ fn s3_5_the_place_is_known_to_the_store_before_the_hash() {
     place.give_back();
     assert_eq!(limiter.counters().changed(), 1, "and so is its return");
     assert_eq!(limiter.counters().take(key).unwrap().count, 0);
+}
+
+/// A sign-up through `POST /auth` at `now`: three counters.
+fn admit(limiter: &Limiter, now: Moment) -> Admitted {
+    let operations = [
+        Operation::SignUp,
+        Operation::SignIn,
+        Operation::Authenticate,
+    ];
+    let ask = Ask::new(Bucket::Table(users(limiter)), &operations);
+    match run(limiter.check(now, v4(1), &ask)) {
+        Verdict::Admitted(admitted) => admitted,
+        other => panic!("not admitted: {other:?}"),
+    }
+}
+
+#[test]
+fn s2_2_what_has_no_place_among_the_failed_is_taken_back_from_every_counter() {
+    let limiter = limiter(Vec::new());
+    let first = admit(&limiter, START);
+    let refused = admit(&limiter, START.plus(7));
+    assert_eq!(first.durable().len(), 3);
+    limiter.counters().take_changed(10, &mut Vec::new());
+    limiter.give_back(&refused);
+    assert_eq!(limiter.counters().changed(), 3, "the store is told");
+    for key in first.durable() {
+        let state = limiter.counters().get(*key).unwrap();
+        assert_eq!((state.window_start, state.count), (START, 1), "{key:?}");
+    }
+}
+
+#[test]
+fn s2_2_nothing_is_taken_back_from_a_later_window() {
+    let limiter = limiter(Vec::new());
+    let early = admit(&limiter, START);
+    let later = START.plus(60_000);
+    let late = admit(&limiter, later);
+    limiter.give_back(&early);
+    for key in late.durable() {
+        let state = limiter.counters().get(*key).unwrap();
+        assert_eq!((state.window_start, state.count), (later, 1), "{key:?}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use zonai_limit::{Client, Ipv6Prefix, Operation};
 use zonai_limit_sqlite::{CounterRow, Filter, Order};
 
 use crate::explain::{self, Beyond, Explain};
+use crate::handlers::health;
 use crate::jobs::{JobError, Trigger};
 use crate::state::State;
 use zonai_project::policies::Reload;
@@ -49,19 +50,6 @@ async fn run_job(state: &State, request: &Value) -> Result<Value, String> {
 fn status(state: &State) -> Value {
     let policies = state.policies.status();
     let store = state.store.metrics();
-    let twice: Vec<Value> = state
-        .gate
-        .limiter
-        .misregistered()
-        .iter()
-        .map(|one| {
-            json!({
-                "error": one.to_string(),
-                "first": one.first.to_string(),
-                "second": one.second.to_string(),
-            })
-        })
-        .collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
@@ -73,7 +61,7 @@ fn status(state: &State) -> Value {
             "version": policies.version,
             "sinceMs": policies.since_ms,
             "faults": policies.faults,
-            "misregistered": twice,
+            "misregistered": health::misregistered(&state.gate.limiter, ToString::to_string),
         },
     })
 }

@@ -14,6 +14,9 @@ use zonai_limit::Moment;
 
 use zonai_project::settings::Bounds;
 
+/// Between two complaints that no connection can be accepted.
+const COMPLAIN_MS: u64 = 60_000;
+
 /// One connection's state, written by its task and read by the watch.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
@@ -152,6 +155,8 @@ impl Drop for InFlight {
 pub(crate) struct Watch {
     bounds: Bounds,
     now_ms: Arc<AtomicU64>,
+    /// When it was last said that no connection can be accepted; 0 where it was not.
+    complained_ms: AtomicU64,
     open: Mutex<Open>,
 }
 
@@ -176,6 +181,7 @@ impl Watch {
             bounds,
             // 0 stands for "not stalled".
             now_ms: Arc::new(AtomicU64::new(now.as_millis().max(1))),
+            complained_ms: AtomicU64::new(0),
             open: Mutex::default(),
         })
     }
@@ -186,14 +192,7 @@ impl Watch {
         self.now_ms.fetch_max(now.as_millis(), Ordering::Relaxed);
         let mut open = self.open.lock();
         if open.connections.len() >= self.bounds.connections {
-            let longest = open
-                .connections
-                .values()
-                .filter_map(|activity| Some((activity.dispensable()?, activity)))
-                .min_by_key(|(rank, _)| *rank);
-            if let Some((_, activity)) = longest {
-                activity.tell(Told::End);
-            }
+            open.vacate();
             return None;
         }
         let activity = Arc::new(Activity {
@@ -213,6 +212,22 @@ impl Watch {
             id,
             activity,
         })
+    }
+
+    /// Ends the connection that holds a place without a request for the longest time, if there is one.
+    pub(crate) fn vacate(&self) {
+        self.open.lock().vacate();
+    }
+
+    /// Whether it is to be said at `now` that no connection can be accepted: once a minute, however often it happens.
+    pub(crate) fn may_complain(&self, now: Moment) -> bool {
+        let now = now.as_millis().max(1);
+        let last = self.complained_ms.load(Ordering::Relaxed);
+        (last == 0 || now.saturating_sub(last) >= COMPLAIN_MS)
+            && self
+                .complained_ms
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// One pass: ends what is overdue. To be called about once a second.
@@ -238,6 +253,19 @@ impl Watch {
     /// How many connections are open.
     pub(crate) fn len(&self) -> usize {
         self.open.lock().connections.len()
+    }
+}
+
+impl Open {
+    fn vacate(&self) {
+        let longest = self
+            .connections
+            .values()
+            .filter_map(|activity| Some((activity.dispensable()?, activity)))
+            .min_by_key(|(rank, _)| *rank);
+        if let Some((_, activity)) = longest {
+            activity.tell(Told::End);
+        }
     }
 }
 
@@ -299,5 +327,30 @@ mod tests {
         assert!(!ended(&busy.activity));
         drop(idle);
         assert!(watch.enter(at(0)).is_some());
+    }
+
+    #[test]
+    fn that_nothing_can_be_accepted_is_said_once_a_minute() {
+        let watch = Watch::new(Bounds::default(), at(0));
+        let said = (0..180).filter(|&second| watch.may_complain(at(second)));
+        assert_eq!(said.collect::<Vec<_>>(), [0, 60, 120]);
+    }
+
+    #[test]
+    fn where_files_run_out_the_longest_idle_one_goes() {
+        let watch = Watch::new(Bounds::default(), at(0));
+        let (Some(old), Some(busy)) = (watch.enter(at(0)), watch.enter(at(0))) else {
+            unreachable!("there is room for two")
+        };
+        let _in_flight = busy.activity.request();
+        let Some(new) = watch.enter(at(1)) else {
+            unreachable!("there is room for three")
+        };
+        watch.vacate();
+        let all = [&old, &busy, &new].map(|watched| ended(&watched.activity));
+        assert_eq!(all, [true, false, false]);
+        drop(old);
+        watch.vacate();
+        assert!(ended(&new.activity) && !ended(&busy.activity));
     }
 }

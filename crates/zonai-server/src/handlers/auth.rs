@@ -201,13 +201,17 @@ async fn guarded<T>(
     };
     let account = state.auth.account_key(table, address.as_str());
     let limiter = &state.gate.limiter;
+    // The body may have been waited for since the request was admitted.
+    let now = state.clock.now();
     let place = match limiter
-        .take_failed_sign_in(passed.now, passed.found.client, id, account)
+        .take_failed_sign_in(now, passed.found.client, id, account)
         .await
     {
         Ok(place) => place,
         Err(NotTaken::Refused(refusal)) => {
-            let refused = way::refuse(state, passed.now, &passed.found, &refusal);
+            // Refused after all: counted in none.
+            limiter.give_back(&passed.admitted);
+            let refused = way::refuse(state, state.clock.now(), &passed.found, &refusal);
             return Err(Failed::Answered(Box::new(refused)));
         }
         Err(NotTaken::Misregistered(twice)) => {

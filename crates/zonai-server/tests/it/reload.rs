@@ -214,12 +214,14 @@ async fn a_duplicate_that_comes_by_a_change_fails_every_check_until_it_is_gone()
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     project.file("lib/src/rate_limit/more.yaml", "table: tasks\nlimits: {}\n");
-    until(&server, |policies| policies["misregistered"][0].is_string()).await;
+    until(&server, |policies| policies["misregistered"][0].is_object()).await;
     let reply = crate::list(&server.client(), "notes").await;
     let text = "{\"error\":\"Table rate limits already registered for tasks\"}";
     assert_eq!((reply.status, reply.text()), (500, text));
     let status = ask(&project, &json!({"command": "status"})).await;
     let twice = &status["policies"]["misregistered"][0];
+    let health = server.client().send("GET", "/health", None).await.json();
+    assert_eq!(&health["policies"]["misregistered"][0], twice);
     let places = [
         twice["first"].as_str().unwrap(),
         twice["second"].as_str().unwrap(),

@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::process;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zonai_clock::Clock;
@@ -26,11 +27,13 @@ pub struct Server {
 
 impl App {
     /// Serves until SIGTERM or SIGINT, and returns when everything is finished and written. SIGHUP reads the policies
-    /// again; a second SIGTERM or SIGINT ends the process at once with exit code 1.
+    /// again; a second SIGTERM or SIGINT ends the process at once with exit code 1. The process may then open as many
+    /// files as its hard limit allows: a connection is one.
     ///
     /// # Errors
     /// When the project cannot be served, or the stop cut something off.
     pub fn serve(self) -> Result<()> {
+        raise_file_limit();
         let runtime = runtime()?;
         runtime.block_on(self.serve_until_signal())
     }
@@ -127,6 +130,20 @@ impl Server {
                 "stopped, but not everything could be finished".into(),
             ))
         }
+    }
+}
+
+/// The soft limit of open files is often 1,024, a quarter of the connections that may be held.
+fn raise_file_limit() {
+    let now = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: now.maximum,
+        maximum: now.maximum,
+    };
+    if now.current != now.maximum
+        && let Err(error) = setrlimit(Resource::Nofile, raised)
+    {
+        tracing::warn!(%error, "cannot raise the limit of open files; it stays at {:?}", now.current);
     }
 }
 

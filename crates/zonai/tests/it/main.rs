@@ -19,6 +19,7 @@ mod files;
 mod help;
 mod init;
 mod lock;
+mod open_files;
 mod run;
 mod secrets;
 mod serve;

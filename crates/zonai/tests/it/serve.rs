@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -22,7 +22,12 @@ impl Served {
     pub(crate) fn start(folder: &Folder, arguments: &[&str]) -> Self {
         let mut words = vec!["serve", "--host", "127.0.0.1", "--port", "0"];
         words.extend(arguments);
-        let mut child = command(&words)
+        Self::start_by(folder, command(&words))
+    }
+
+    /// The same by another command, which becomes the program.
+    pub(crate) fn start_by(folder: &Folder, mut command: Command) -> Self {
+        let mut child = command
             .current_dir(folder.path())
             .stderr(Stdio::piped())
             .spawn()
@@ -53,6 +58,12 @@ impl Served {
     /// Where it listens, as `host:port`.
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    /// How many lines of the log that have come have these words.
+    pub(crate) fn count(&self, words: &str) -> usize {
+        let lines = self.log.try_iter();
+        lines.filter(|line| line.contains(words)).count()
     }
 
     /// The next line of the log with these words.
@@ -97,7 +108,7 @@ impl Drop for Served {
     }
 }
 
-fn project() -> Folder {
+pub(crate) fn project() -> Folder {
     let folder = Folder::empty();
     assert_eq!(folder.zonai(&["init"]).code, 0);
     folder

@@ -1,6 +1,12 @@
 //! Failed sign-ins: per client and account, whether or not there is such an account.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
 use tokio::task::JoinSet;
+use zonai_clock::Hand;
+use zonai_limit::{AuthTableRateLimits, RateLimitPolicy, Registration};
+use zonai_server::Additions;
 use zonai_test::TestServer;
 
 use super::{BAD, GOOD, door, project, project_with, refusal, refused, sign_in, sign_up};
@@ -111,4 +117,73 @@ async fn neither_exempt_nor_observe_switches_it_off() {
     }
     let reply = sign_in(&server.client(), "ada@x.org", BAD).await;
     assert_eq!(refusal(&reply), refused("users", "failedSignIn", 2, 900));
+}
+
+/// limiter.md 2.2 and 2.4: what `failedSignIn` refuses is counted in none of the counters that had let it pass.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_as_a_failed_sign_in_is_not_counted_as_a_sign_in() {
+    let limits = [
+        "signIn: 3/1h",
+        "signUp: 2/1h",
+        "authenticate: 4/1h",
+        "failedSignIn: 1/15m",
+    ];
+    let project = project(&limits);
+    let server = TestServer::start(&project).await;
+    let client = server.client();
+    assert_eq!(sign_in(&client, "ada@x.org", BAD).await.status, 401);
+    for nth in 0..12 {
+        let (path, body) = door(nth, "ada@x.org", BAD);
+        let reply = client.json("POST", path, &body).await;
+        assert_eq!(refusal(&reply), refused("users", "failedSignIn", 1, 900));
+    }
+    // The counts have been on disk before the refusals.
+    let server = server.restart(&project).await;
+    let client = server.client();
+    for account in ["bob@x.org", "eve@x.org"] {
+        assert_eq!(sign_in(&client, account, BAD).await.status, 401);
+    }
+    let reply = sign_in(&client, "mia@x.org", BAD).await;
+    assert_eq!(refusal(&reply), refused("users", "signIn", 3, 3_600));
+}
+
+/// Limits in code, the first of which takes its time over a decision.
+#[derive(Clone, Default)]
+struct Slow {
+    hand: Arc<OnceLock<Hand>>,
+    ms: Arc<AtomicU64>,
+}
+
+impl AuthTableRateLimits for Slow {
+    const TABLE: &'static str = "users";
+
+    async fn sign_in_policy(&self) -> Option<RateLimitPolicy> {
+        tokio::task::yield_now().await;
+        if let Some(hand) = self.hand.get() {
+            hand.advance_ms(self.ms.load(Ordering::Relaxed));
+        }
+        Some(RateLimitPolicy::per_minute(2))
+    }
+
+    async fn failed_sign_in_policy(&self) -> Option<RateLimitPolicy> {
+        Some(RateLimitPolicy::per_minute(1))
+    }
+}
+
+/// limiter.md 4.1: the seconds are counted from the refusal, whatever was waited for before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_after_a_wait_names_the_time_that_is_left() {
+    let (project, slow) = (project(&[]), Slow::default());
+    let mut additions = Additions::default();
+    additions.rate_limits.push(Registration::auth(slow.clone()));
+    let server = TestServer::start_with(&project, additions).await;
+    let client = server.client();
+    assert!(slow.hand.set(server.hand.clone()).is_ok());
+    assert_eq!(sign_in(&client, "ada@x.org", BAD).await.status, 401);
+    slow.ms.store(10_000, Ordering::Relaxed);
+    let reply = sign_in(&client, "ada@x.org", BAD).await;
+    assert_eq!(refusal(&reply), refused("users", "failedSignIn", 1, 50));
+    assert_eq!(sign_in(&client, "bob@x.org", BAD).await.status, 401);
+    let reply = sign_in(&client, "bob@x.org", BAD).await;
+    assert_eq!(refusal(&reply), refused("users", "signIn", 2, 30));
 }

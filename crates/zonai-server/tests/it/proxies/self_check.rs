@@ -64,6 +64,20 @@ fn one_address_behind_the_proxy_is_one_warning() {
     assert!(warning.contains("203.0.113.7"), "{warning}");
 }
 
+/// limiter.md 5.6: a proxy on this machine that sends no headers is spoken of too, once.
+#[test]
+fn one_address_is_one_warning_also_on_loopback() {
+    let warnings = log::of_trusted_proxy(async {
+        let project = super::project("listen: [\"127.0.0.1:0\"]\n");
+        let server = TestServer::start(&project).await;
+        send(&server, MANY + MANY, |proxy, _| proxy.clone()).await;
+        assert!(server.running.stop().await);
+    });
+    let warning = only(&warnings);
+    assert!(warning.contains("nearly all traffic"), "{warning}");
+    assert!(warning.contains("127.0.0.1"), "{warning}");
+}
+
 /// A proxy that is configured as it should be, with many clients, is no reason to say anything.
 #[test]
 fn a_good_configuration_is_not_spoken_of() {

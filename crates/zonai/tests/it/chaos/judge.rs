@@ -169,8 +169,13 @@ impl Address {
     ) -> Result<(), String> {
         let (named, seen) = refusal(round, counted, at, reply)?;
         if Some(named) == counted.failing {
-            // It passed the limiter, and was stopped before the hash.
+            // It was admitted, and stopped before the hash: what is refused is counted in none.
             self.see_all(round, &counted.keys, at)?;
+            for key in &counted.keys {
+                if round.limits.get(*key).is_some() {
+                    self.counters.entry(*key).or_default().give_back();
+                }
+            }
         }
         self.see(round, named, at, seen)
     }
