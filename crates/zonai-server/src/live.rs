@@ -180,11 +180,12 @@ mod tests {
             let group = group.expect("the group of the question");
             drop(left);
             // Its task sees that nobody listens, as soon as its pause is over.
+            let (_held, a_while) = std::sync::mpsc::sync_channel::<()>(0);
             for _ in 0..300 {
                 if state.tasks.is_empty() {
                     break;
                 }
-                std::thread::sleep(Duration::from_millis(1));
+                let _ = a_while.recv_timeout(Duration::from_millis(1));
             }
             let results = group.results();
             Subscription {
