@@ -125,7 +125,9 @@ impl Data {
 
     /// Runs SQL of the target's own.
     pub fn sql(&self, sql: &'static str) {
-        let job = move |conn: &rusqlite::Connection| Ok(conn.execute_batch(sql)?);
+        let job = move |conn: &rusqlite::Connection| -> Result<(), DataError> {
+            Ok(conn.execute_batch(sql)?)
+        };
         self.runtime
             .block_on(self.db.engine().write(&self.pass, job))
             .unwrap();

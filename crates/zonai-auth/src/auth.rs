@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zonai_clock::Clock;
-use zonai_data::{Engine, Pass, Schema};
+use zonai_data::{DataError, Engine, Pass, Schema};
 use zonai_limit::Internal;
 
 use crate::error::not_found;
@@ -82,12 +82,14 @@ impl Auth {
             gate,
         } = parts;
         let (setups, schema) = (settings.tables.clone(), schema.clone());
-        let open = engine.write(&*internal, move |connection| {
-            connection.execute_batch(rows::INTERNAL_TABLES)?;
+        let open = engine.write(&*internal, move |connection| -> Result<_, SetupError> {
+            connection
+                .execute_batch(rows::INTERNAL_TABLES)
+                .map_err(DataError::from)?;
             let open = |setup| AuthTable::open(connection, &schema, setup).map(Arc::new);
-            Ok(setups.iter().map(open).collect::<Result<Vec<_>, _>>())
+            setups.iter().map(open).collect::<Result<Vec<_>, _>>()
         });
-        let tables = open.await.map_err(SetupError::Engine)??;
+        let tables = open.await?;
         let outbox = match settings.mail.clone() {
             Some(transport) => Some(Outbox::start(transport, clock.clone())?),
             None => None,

@@ -2,9 +2,6 @@
 //!
 //! An error undoes the job; what must be kept although the answer is no (a try of a code) is an `Ok`.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 use rusqlite::Connection;
 use zonai_data::{DataError, Engine, Pass};
 
@@ -16,19 +13,7 @@ where
     T: Send + 'static,
     F: FnOnce(&Connection) -> Result<T, AuthError> + Send + 'static,
 {
-    // The engine undoes a job on an error of its own kind only; ours travels beside it.
-    let ours = Arc::new(Mutex::new(None));
-    let reason = Arc::clone(&ours);
-    let done = engine.write(pass, move |connection| {
-        job(connection).map_err(|error| {
-            *reason.lock() = Some(error);
-            DataError::Forbidden
-        })
-    });
-    match done.await {
-        Ok(value) => Ok(value),
-        Err(error) => Err(ours.lock().take().unwrap_or_else(|| error.into())),
-    }
+    engine.write(pass, job).await
 }
 
 /// Runs `job` at once, on the caller's thread: only for reads by a key.

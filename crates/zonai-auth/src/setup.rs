@@ -65,7 +65,7 @@ pub enum SetupError {
     },
     /// The engine did not run the job.
     #[error("the tables of accounts cannot be set up: {0}")]
-    Engine(zonai_data::DataError),
+    Engine(#[from] zonai_data::DataError),
     /// The mail settings are no good.
     #[error("app.email: {0}")]
     Mail(#[from] MailSettingError),

@@ -62,21 +62,25 @@ impl Engine {
     }
 
     /// Runs `job` on the writer, in a savepoint of its own inside one transaction with whatever else waits. The
-    /// answer comes after the commit, so that what was answered is written. An error of the job undoes the job only.
+    /// answer comes after the commit, so that what was answered is written. An error of the job, of whatever kind, undoes
+    /// the job and nothing else.
     ///
     /// The job runs to its end even when the future is dropped.
     ///
     /// # Errors
     /// [`DataError::BusyWriting`] at once when as many writes wait as may wait; what the job returns; and
     /// [`DataError::Internal`] when the job panics or the commit fails.
-    pub async fn write<T, F>(&self, _pass: &impl Pass, job: F) -> Result<T, DataError>
+    pub async fn write<T, E, F>(&self, _pass: &impl Pass, job: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, DataError> + Send + 'static,
+        E: From<DataError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         self.shared.jobs.fetch_add(1, Ordering::Relaxed);
         let answer = self.shared.writer.submit(job)?;
-        answer.await.unwrap_or(Err(DataError::Internal))
+        answer
+            .await
+            .unwrap_or_else(|lost| Err(DataError::internal("waiting for a write", &lost).into()))
     }
 
     /// Runs `job` on a reader thread, on one snapshot of the data: for reads of any length.
@@ -91,7 +95,9 @@ impl Engine {
     {
         self.shared.jobs.fetch_add(1, Ordering::Relaxed);
         let answer = self.shared.readers.submit(job)?;
-        answer.await.unwrap_or(Err(DataError::Internal))
+        answer
+            .await
+            .unwrap_or_else(|lost| Err(DataError::internal("waiting for a read", &lost)))
     }
 
     /// Runs `job` here and now, on the thread of the caller: only for reads that touch a handful of rows by a key,

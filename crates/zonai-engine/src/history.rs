@@ -50,7 +50,7 @@ impl History {
     /// Of the engine.
     pub async fn open(engine: Engine, pass: &impl Pass, now_ms: i64) -> Result<Self, DataError> {
         engine
-            .write(pass, move |conn| {
+            .write(pass, move |conn| -> Result<(), DataError> {
                 conn.execute_batch(TABLE)?;
                 conn.execute(
                     "UPDATE _cron_jobs SET status = 'interrupted', finished_at = ?1 WHERE status = 'running'",
@@ -173,15 +173,25 @@ impl History {
         let sql = sql.to_owned();
         let run = move |conn: &Connection| {
             let before = conn.total_changes();
-            // What SQLite says is for the history, not for a caller.
-            Ok(conn
-                .execute_batch(&sql)
-                .map(|()| conn.total_changes() - before)
-                .map_err(|error| error.to_string()))
+            conn.execute_batch(&sql)?;
+            Ok(conn.total_changes() - before)
         };
-        match self.engine.write(pass, run).await {
-            Ok(result) => result,
-            Err(error) => Err(error.to_string()),
-        }
+        let changed: Result<u64, JobFailed> = self.engine.write(pass, run).await;
+        changed.map_err(|JobFailed(why)| why)
+    }
+}
+
+/// Why a user's job failed, for the history: never for a caller, as SQLite's own words may hold SQL.
+struct JobFailed(String);
+
+impl From<rusqlite::Error> for JobFailed {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<DataError> for JobFailed {
+    fn from(error: DataError) -> Self {
+        Self(error.to_string())
     }
 }

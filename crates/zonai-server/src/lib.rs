@@ -24,6 +24,8 @@ mod self_check;
 mod server;
 mod state;
 mod telemetry;
+#[cfg(test)]
+mod testing;
 mod top;
 mod way;
 

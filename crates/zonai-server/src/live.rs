@@ -76,6 +76,18 @@ impl Live {
         }
     }
 
+    /// Ends a group that nobody listens to. `false` where somebody does; else nobody can join it any more.
+    ///
+    /// Asked under the lock that [`Live::subscribe`] holds from finding a group to listening to it.
+    fn end(&self, group: &Group) -> bool {
+        let mut groups = self.groups.lock();
+        if group.is_listened_to() {
+            return false;
+        }
+        groups.remove(group.key());
+        true
+    }
+
     /// The first result of a question, from its group.
     ///
     /// # Errors
@@ -127,5 +139,75 @@ pub(crate) async fn dispatch(
         };
         let Some(change) = change else { return };
         state.live.changed(&state, &change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use zonai_data::{Caller, Payload};
+    use zonai_test::Project;
+
+    use super::*;
+    use crate::route::Data;
+    use crate::testing;
+
+    fn payload(value: serde_json::Value) -> Payload {
+        Payload::from_value(value).expect("a payload")
+    }
+
+    /// Who joins while the last listener leaves has a group that is driven: it hears of changes.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_group_that_is_being_joined_does_not_end() {
+        let project = Project::tasks();
+        let (state, _hand) = testing::state(&project).await;
+        let question = Question::new(
+            &state,
+            Data::Count,
+            &payload(json!({"table": "notes"})),
+            &Caller::Anonymous,
+        )
+        .expect("a question");
+        let mut left = state.live.subscribe(&state, &question);
+        Live::first(&mut left).await.expect("an answer");
+
+        // As `subscribe` does it, with all the time in the world between its steps.
+        let mut joined = {
+            let groups = state.live.groups.lock();
+            let group = groups.get(question.key()).and_then(Weak::upgrade);
+            let group = group.expect("the group of the question");
+            drop(left);
+            // Its task sees that nobody listens, as soon as its pause is over.
+            let (_held, a_while) = std::sync::mpsc::sync_channel::<()>(0);
+            for _ in 0..300 {
+                if state.tasks.is_empty() {
+                    break;
+                }
+                let _ = a_while.recv_timeout(Duration::from_millis(1));
+            }
+            let results = group.results();
+            Subscription {
+                _group: group,
+                results,
+            }
+        };
+        Live::first(&mut joined).await.expect("an answer");
+
+        joined.results.mark_unchanged();
+        let mut changes = state.data.engine().changes().subscribe();
+        let object = payload(json!({"table": "notes", "object": {"text": "new"}}));
+        state
+            .data
+            .create(&*state.internal, &Caller::Anonymous, &object)
+            .await
+            .expect("a row");
+        let change = changes.next().await.expect("the change");
+        state.live.changed(&state, &change);
+        let update = tokio::time::timeout(Duration::from_secs(10), joined.results.changed());
+        update.await.expect("an update").expect("a living group");
+        let latest = joined.results.borrow().clone();
+        assert_eq!(latest, Some(Ok("{\"data\":1}".into())));
     }
 }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use zonai::App;
+use zonai_project::settings::Settings;
 
 /// Secrets that are good enough and the same in every test.
 const ENV: &str = "JWT_SECRET=0123456789abcdefghijklmnopqrstuvwxyz-jwt\n\
@@ -65,6 +67,12 @@ impl Project {
     pub fn remove(&self, path: &str) -> &Self {
         std::fs::remove_file(self.path(path)).unwrap();
         self
+    }
+
+    /// What its settings say.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        App::open(self.folder()).unwrap().settings().unwrap()
     }
 
     /// A path inside the project.

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use zonai::App;
 use zonai_clock::{Clock, Hand};
 use zonai_server::{Additions, Running, StartError};
 
@@ -54,8 +53,7 @@ impl TestServer {
         clock: Clock,
         hand: Hand,
     ) -> Result<Self, StartError> {
-        let settings = App::open(project.folder()).unwrap().settings().unwrap();
-        let running = Running::start(settings, additions, clock.clone()).await?;
+        let running = Running::start(project.settings(), additions, clock.clone()).await?;
         Ok(Self {
             hand,
             running,

@@ -15,7 +15,7 @@ use zonai_auth::{
     Templates,
 };
 use zonai_clock::{Clock, Hand};
-use zonai_data::{Engine, EngineOptions, Schema, TableOptions};
+use zonai_data::{DataError, Engine, EngineOptions, Schema, TableOptions};
 use zonai_limit::{Client, Counters, Internal, Known, Limiter};
 
 use zonai_test::{MailServer, Mood};
@@ -226,7 +226,9 @@ impl World {
 
     pub(crate) async fn execute(&self, sql: &'static str) {
         self.engine
-            .write(&*self.pass, |c| Ok(c.execute_batch(sql)?))
+            .write(&*self.pass, |c| -> Result<(), DataError> {
+                Ok(c.execute_batch(sql)?)
+            })
             .await
             .unwrap();
     }

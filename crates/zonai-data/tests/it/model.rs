@@ -178,7 +178,7 @@ fn run(cases: u32) {
 
 pub(crate) async fn fill(data: &Data, rows: &[Row]) {
     let rows = rows.to_vec();
-    let job = move |conn: &rusqlite::Connection| {
+    let job = move |conn: &rusqlite::Connection| -> Result<(), zonai_data::DataError> {
         conn.prepare_cached("DELETE FROM t")?.execute([])?;
         let mut insert = conn.prepare_cached("INSERT INTO t VALUES (?, ?, ?, ?)")?;
         for (id, (s, n, b)) in rows.iter().enumerate() {

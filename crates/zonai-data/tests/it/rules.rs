@@ -471,7 +471,7 @@ async fn accounts_are_asked_on_their_row_and_allowed_without_a_rule() {
     let told = data
         .db
         .engine()
-        .write(&data.pass, move |conn| {
+        .write(&data.pass, move |conn| -> Result<_, DataError> {
             let ask = |id: &str, action| {
                 let row = Map::from_iter([("id".to_owned(), json!(id))]);
                 db.account_allows(conn, "users", action, &row, &Caller::Anonymous)

@@ -158,7 +158,9 @@ impl Data {
     pub(crate) async fn sql(&self, sql: &'static str) {
         self.db
             .engine()
-            .write(&self.pass, move |conn| Ok(conn.execute_batch(sql)?))
+            .write(&self.pass, move |conn| -> Result<(), DataError> {
+                Ok(conn.execute_batch(sql)?)
+            })
             .await
             .unwrap();
     }

@@ -55,13 +55,14 @@ impl Writer {
         })
     }
 
-    pub(super) fn submit<T, F>(
+    pub(super) fn submit<T, E, F>(
         &self,
         job: F,
-    ) -> Result<oneshot::Receiver<Result<T, DataError>>, DataError>
+    ) -> Result<oneshot::Receiver<Result<T, E>>, DataError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, DataError> + Send + 'static,
+        E: From<DataError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         match self.queue.push(Box::new(Typed::new(job, reply))) {

@@ -21,7 +21,7 @@ async fn hold_the_writer(data: &Arc<Data>) -> (mpsc::SyncSender<()>, tokio::task
         let job = move |_: &rusqlite::Connection| {
             let _ = held.send(());
             let _ = wait.recv_timeout(Duration::from_secs(20));
-            Ok(())
+            Ok::<_, DataError>(())
         };
         data.engine.write(&data.pass, job).await.unwrap();
     });

@@ -8,5 +8,6 @@
 
 mod changes;
 mod engine;
+mod history;
 mod migrations;
 mod support;

@@ -38,6 +38,15 @@ impl Group {
         self.results.subscribe()
     }
 
+    pub(super) fn key(&self) -> &str {
+        self.question.key()
+    }
+
+    /// Whether somebody listens. To be asked under the lock under which groups are joined.
+    pub(super) fn is_listened_to(&self) -> bool {
+        self.results.receiver_count() > 0
+    }
+
     /// Notes that something changed.
     pub(super) fn note(&self, change: &Change) {
         if self.question.is_touched(change) {
@@ -80,16 +89,21 @@ pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: Cancellati
             () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,
         }
-        // Waiting holds no place in the group: it ends with its last listener.
+        let Some(waiting) = group.upgrade() else {
+            return;
+        };
         loop {
-            let Some(listening) = group.upgrade() else {
+            tokio::select! {
+                () = waiting.dirty.notified() => break,
+                () = stop.cancelled() => return,
+                () = waiting.results.closed() => {}
+            }
+            // Somebody may have joined since.
+            let Some(state) = state.upgrade() else {
                 return;
             };
-            tokio::select! {
-                () = listening.dirty.notified() => break,
-                () = stop.cancelled() => return,
-                () = listening.results.closed() => return,
-                () = tokio::time::sleep(Duration::from_secs(60)) => {}
+            if state.live.end(&waiting) {
+                return;
             }
         }
     }

@@ -9,6 +9,7 @@ use futures_util::{Stream, stream};
 use http::{HeaderMap, header};
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::time::{Sleep, sleep};
 use zonai_data::{DataError, Payload};
 use zonai_limit::Admitted;
 
@@ -90,6 +91,8 @@ struct Open {
     subscription: Subscription,
     identities: watch::Receiver<u64>,
     _place: Place,
+    /// When the next sign of life is due. Only what was sent puts it off.
+    heartbeat: Pin<Box<Sleep>>,
     told: Option<Arc<str>>,
     number: u64,
     ended: bool,
@@ -118,6 +121,7 @@ pub(crate) async fn open(
         subscription,
         identities,
         _place: place,
+        heartbeat: Box::pin(sleep(HEARTBEAT)),
         told: None,
         number: 0,
         ended: false,
@@ -139,6 +143,12 @@ enum Woken {
 
 impl Open {
     async fn next(&mut self) -> Option<Bytes> {
+        let message = self.message().await?;
+        self.heartbeat.set(sleep(HEARTBEAT));
+        Some(message)
+    }
+
+    async fn message(&mut self) -> Option<Bytes> {
         while !self.ended {
             match self.wait().await {
                 Woken::Stop => return None,
@@ -176,10 +186,11 @@ impl Open {
         tokio::select! {
             biased;
             () = stop.cancelled() => Woken::Stop,
-            () = tokio::time::sleep(left.unwrap_or_default()), if signed_in && left <= Some(HEARTBEAT) => Woken::Expired,
+            () = sleep(left.unwrap_or_default()), if signed_in && left <= Some(HEARTBEAT) => Woken::Expired,
+            // Before what may be ready all the time.
+            () = self.heartbeat.as_mut() => Woken::Heartbeat,
             changed = self.subscription.results.changed() => if changed.is_ok() { Woken::Result } else { Woken::Stop },
             changed = self.identities.changed(), if signed_in => if changed.is_ok() { Woken::Identities } else { Woken::Stop },
-            () = tokio::time::sleep(HEARTBEAT) => Woken::Heartbeat,
         }
     }
 
@@ -226,5 +237,94 @@ impl Open {
     fn end(&mut self, why: &str) -> Bytes {
         self.ended = true;
         self.framing.error(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonai_data::Caller;
+    use zonai_limit::{Ask, Bucket, Client, Operation, Shared, Verdict};
+    use zonai_test::Project;
+
+    use super::*;
+    use crate::live::group::Latest;
+    use crate::testing;
+
+    /// A stream of the count of `notes`, and the results that it listens to.
+    async fn opened(state: &Arc<State>) -> (Open, watch::Sender<Option<Latest>>) {
+        let payload = Payload::from_value(json!({"table": "notes"})).expect("a payload");
+        let question = Question::new(state, Data::Count, &payload, &Caller::Anonymous);
+        let question = question.expect("a question");
+        let ask = Ask::new(Bucket::Shared(Shared::Admin), &[Operation::Admin]);
+        let verdict = state
+            .gate
+            .limiter
+            .check(state.clock.now(), Client::Local, &ask);
+        let Verdict::Admitted(admitted) = verdict.await else {
+            unreachable!("the first request is admitted");
+        };
+        let mut subscription = state.live.subscribe(state, &question);
+        let (sender, results) = watch::channel(None);
+        subscription.results = results;
+        let open = Open {
+            state: Arc::clone(state),
+            framing: Framing::Lines,
+            key: question.key().to_owned(),
+            watcher: Watcher {
+                data: Data::Count,
+                payload,
+                token: None,
+                admitted,
+            },
+            subscription,
+            identities: state.live.identities(),
+            _place: state.live.places.take(Client::Local).expect("a place"),
+            heartbeat: Box::pin(sleep(HEARTBEAT)),
+            told: None,
+            number: 0,
+            ended: false,
+        };
+        (open, sender)
+    }
+
+    async fn within(seconds: f64, open: &mut Open) -> Option<Bytes> {
+        let next = tokio::time::timeout(Duration::from_secs_f64(seconds), open.next());
+        next.await.ok().flatten()
+    }
+
+    /// What wakes a stream without a message for its reader does not put off the sign of life; a message does.
+    #[tokio::test]
+    async fn a_heartbeat_comes_15_s_after_what_was_sent_last() {
+        let project = Project::tasks();
+        let (state, _hand) = testing::state(&project).await;
+        let (mut open, results) = opened(&state).await;
+        tokio::time::pause();
+        let heartbeat = Some(Bytes::from_static(b"\n"));
+        let same: Arc<str> = "{\"data\":0}".into();
+        results.send_replace(Some(Ok(Arc::clone(&same))));
+        assert_eq!(within(1.0, &mut open).await, Some("{\"data\":0}\n".into()));
+
+        let wakes = async {
+            loop {
+                sleep(Duration::from_secs(4)).await;
+                results.send_replace(Some(Ok(Arc::clone(&same))));
+            }
+        };
+        let beats = async {
+            for _ in 0..3 {
+                assert_eq!(within(14.9, &mut open).await, None);
+                assert_eq!(within(0.2, &mut open).await, heartbeat);
+            }
+        };
+        tokio::select! {
+            () = wakes => {}
+            () = beats => {}
+        }
+
+        assert_eq!(within(10.0, &mut open).await, None);
+        results.send_replace(Some(Ok("{\"data\":1}".into())));
+        assert_eq!(within(0.1, &mut open).await, Some("{\"data\":1}\n".into()));
+        assert_eq!(within(14.9, &mut open).await, None);
+        assert_eq!(within(0.2, &mut open).await, heartbeat);
     }
 }

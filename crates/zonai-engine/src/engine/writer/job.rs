@@ -16,57 +16,61 @@ pub(super) trait Job: Send {
     fn answer(self: Box<Self>);
 }
 
-pub(super) struct Typed<T, F> {
+pub(super) struct Typed<T, E, F> {
     work: Option<F>,
-    result: Result<T, DataError>,
-    reply: oneshot::Sender<Result<T, DataError>>,
+    /// `None` until it ran or failed.
+    result: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
 }
 
-impl<T, F> Typed<T, F> {
-    pub(super) fn new(work: F, reply: oneshot::Sender<Result<T, DataError>>) -> Self {
+impl<T, E, F> Typed<T, E, F> {
+    pub(super) fn new(work: F, reply: oneshot::Sender<Result<T, E>>) -> Self {
         Self {
             work: Some(work),
-            result: Err(DataError::Internal),
+            result: None,
             reply,
         }
     }
 }
 
-impl<T, F> Job for Typed<T, F>
+impl<T, E, F> Job for Typed<T, E, F>
 where
     T: Send,
-    F: FnOnce(&Connection) -> Result<T, DataError> + Send,
+    E: From<DataError> + Send,
+    F: FnOnce(&Connection) -> Result<T, E> + Send,
 {
     fn run(&mut self, conn: &Connection) -> bool {
         if let Some(work) = self.work.take() {
-            self.result = guarded(|| work(conn));
+            self.result = Some(guarded(|| work(conn)));
         }
-        self.result.is_ok()
+        matches!(self.result, Some(Ok(_)))
     }
 
     fn fail(&mut self, error: DataError) {
         // A job that failed by itself keeps its own reason.
-        if self.result.is_ok() || self.work.is_some() {
-            self.result = Err(error);
+        if !matches!(self.result, Some(Err(_))) {
+            self.result = Some(Err(error.into()));
         }
     }
 
     fn answer(self: Box<Self>) {
-        // The caller may have gone; what was written stays written.
-        let _ = self.reply.send(self.result);
+        if let Some(result) = self.result {
+            // The caller may have gone; what was written stays written.
+            let _ = self.reply.send(result);
+        }
     }
 }
 
 /// Runs a job of a caller; a panic becomes an internal error and the thread lives on.
-pub(in crate::engine) fn guarded<T>(
-    work: impl FnOnce() -> Result<T, DataError>,
-) -> Result<T, DataError> {
+pub(in crate::engine) fn guarded<T, E: From<DataError>>(
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "a panic without a text".to_owned());
-        Err(DataError::internal("running a job", &text))
+        Err(DataError::internal("running a job", &text).into())
     })
 }
