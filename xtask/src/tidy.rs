@@ -6,6 +6,7 @@ mod budgets;
 mod edges;
 mod heads;
 mod only_here;
+mod pages;
 mod words;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ pub(crate) fn run() -> Result<ExitCode, tree::Error> {
     budgets::check(&sources, &mut report);
     heads::check(&sources, &mut report);
     only_here::check(&sources, &mut report);
+    pages::check(&files, &mut report);
     words::check(&files, &mut report);
     edges::check(&mut report)?;
     promises::check(&sources, &mut report)?;

@@ -47,7 +47,7 @@ pub enum Operation {
     LogoutAll,
     /// Anything for an admin on an auth route.
     AdminAuthenticate,
-    /// Metrics, the admin page and its calls, cron routes.
+    /// `/metrics` and the cron routes.
     Admin,
     /// An open live query (a place, not a window).
     Stream,

@@ -13,7 +13,7 @@ pub enum Shared {
     AdminAuth,
     /// Whatever names no table, no route or no registered operation.
     Unknown,
-    /// `/metrics`, the admin page and its calls, cron routes.
+    /// `/metrics` and the cron routes.
     Admin,
 }
 

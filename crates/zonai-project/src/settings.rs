@@ -120,7 +120,7 @@ pub enum AuthMethod {
     MagicLink,
 }
 
-/// What is held before and while a request runs (limiter.md, "bounded memory").
+/// What is held before and while a request runs (promise 7.7).
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Open connections (4,096).

@@ -8,7 +8,7 @@ use crate::source::Source;
 
 const FILE_MOST: usize = 600;
 const FILE_USUAL: usize = 400;
-const FILE_MEDIAN: usize = 200;
+const FILE_MEDIAN: usize = 150;
 const MAIN: usize = 40;
 const FUNCTION: usize = 60;
 const FUNCTION_MOST: usize = 100;

@@ -51,7 +51,7 @@ fn a_custom_operation_is_named_before_retry_after() {
 }
 
 #[test]
-fn case_20_seconds_are_rounded_up_and_never_0() {
+fn seconds_are_rounded_up_and_never_0() {
     for (ms, seconds) in [
         (0, "1"),
         (1, "1"),
@@ -114,7 +114,7 @@ fn a_name_of_any_kind_leaves_the_body_json() {
 }
 
 #[test]
-fn case_25_an_allowed_origin_may_read_the_four_headers() {
+fn an_allowed_origin_may_read_the_four_headers() {
     let mut response = too_many_requests(&ITEMS);
     allow_origin(
         response.headers_mut(),

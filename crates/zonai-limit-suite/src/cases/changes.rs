@@ -3,7 +3,7 @@
 use crate::scene::{Scene, WINDOW_MS, client, policy};
 use crate::{Home, Store};
 
-/// limiter.md §7.6.
+/// Promise 7.6.
 pub fn freed_is_served_and_does_not_come_back<H: Home>(home: &H) {
     let mut scene = Scene::new(home, 4);
     assert_eq!(scene.creates(client(1), 9), 4);
@@ -22,7 +22,7 @@ pub fn freed_is_served_and_does_not_come_back<H: Home>(home: &H) {
     }
 }
 
-/// limiter.md §7.6, field case 22.
+/// Promise 7.6.
 pub fn freeing_one_leaves_the_others<H: Home>(home: &H) {
     let mut scene = Scene::new(home, 4);
     for number in 0..20 {
@@ -41,7 +41,7 @@ pub fn freeing_one_leaves_the_others<H: Home>(home: &H) {
     }
 }
 
-/// limiter.md §8.2, field case 30.
+/// Promise 8.2.
 pub fn a_change_of_policy_keeps_counts<H: Home>(home: &H) {
     let mut scene = Scene::new(home, 10);
     let start = scene.clock.now();
@@ -67,7 +67,7 @@ pub fn a_change_of_policy_keeps_counts<H: Home>(home: &H) {
     }
 }
 
-/// limiter.md §8.2.
+/// Promise 8.2.
 pub fn from_none_to_a_limit_counting_starts<H: Home>(home: &H) {
     let mut scene = Scene::new(home, 3);
     assert_eq!(scene.creates(client(1), 9), 3);

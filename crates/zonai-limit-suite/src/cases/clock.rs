@@ -1,4 +1,4 @@
-//! The wall clock steps, the machine restarts (limiter.md §2.5).
+//! The wall clock steps, the machine restarts (promise 2.5).
 
 use zonai_clock::Hand;
 

@@ -8,7 +8,7 @@ use zonai_limit::{Client, Ipv6Prefix, Verdict};
 use crate::scene::{Scene, WINDOW_MS, client};
 use crate::{Home, Store};
 
-/// limiter.md §2.1.
+/// Promise 2.1.
 pub fn window_opens_at_the_first_request<H: Home>(home: &H) {
     let scene = Scene::new(home, 10);
     scene.hand.advance_ms(12_345);
@@ -27,7 +27,7 @@ pub fn window_opens_at_the_first_request<H: Home>(home: &H) {
     assert_eq!(scene.creates(client(1), 20), 10, "at the close");
 }
 
-/// limiter.md §2.2, §7.3.
+/// Promises 2.2 and 7.3.
 pub fn a_refusal_counts_nothing_and_names_one_reset<H: Home>(home: &H) {
     let scene = Scene::new(home, 3);
     let start = scene.clock.now();
@@ -46,7 +46,7 @@ pub fn a_refusal_counts_nothing_and_names_one_reset<H: Home>(home: &H) {
     assert_eq!(scene.creates(client(1), 5), 3);
 }
 
-/// limiter.md §2.4: `signIn` is limited to 5, `authenticate`, which counts beside it, to 100.
+/// Promise 2.4: `signIn` is limited to 5, `authenticate`, which counts beside it, to 100.
 pub fn all_of_a_request_or_none<H: Home>(home: &H) {
     let scene = Scene::new(home, 5);
     assert_eq!(scene.sign_ins(client(1), 20), 5);
@@ -79,7 +79,7 @@ fn race<H: Home>(scene: &Scene<'_, H>, client: Client, threads: usize) -> u32 {
     admitted.into_inner()
 }
 
-/// limiter.md §2.3.
+/// Promise 2.3.
 pub fn exact_under_threads<H: Home>(home: &H) {
     let scene = Scene::new(home, 100);
     for threads in [2, 4, 8, 16] {
@@ -123,7 +123,7 @@ pub fn exact_while_it_is_stored<H: Home>(home: &H) {
     assert!(scene.store().stored().is_none_or(|stored| stored == 20));
 }
 
-/// limiter.md §7.5.
+/// Promise 7.5.
 pub fn the_cap_holds_and_blocked_stays_blocked<H: Home>(home: &H) {
     const ROOM: usize = 800;
     let scene = Scene::with_room(home, 5, ROOM);

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use crate::scene::{Scene, WINDOW_MS, client};
 use crate::{Home, Store};
 
-/// limiter.md §7.2.
+/// Promise 7.2.
 pub fn a_clean_stop_loses_nothing<H: Home>(home: &H) {
     if !H::SURVIVES {
         return;
@@ -35,7 +35,7 @@ pub fn a_clean_stop_loses_nothing<H: Home>(home: &H) {
     }
 }
 
-/// limiter.md §7.2, field case 31.
+/// Promise 7.2.
 pub fn a_kill_loses_nothing_that_was_committed<H: Home>(home: &H) {
     if !H::SURVIVES {
         return;
@@ -65,7 +65,7 @@ pub fn a_closed_window_is_not_put_back<H: Home>(home: &H) {
     assert_eq!(scene.creates(client(1), 9), 5);
 }
 
-/// limiter.md §7.4.
+/// Promise 7.4.
 pub fn a_sweep_deletes_closed_windows_only<H: Home>(home: &H) {
     let mut scene = Scene::new(home, 5);
     for number in 0..50 {
@@ -94,7 +94,7 @@ pub fn a_sweep_deletes_closed_windows_only<H: Home>(home: &H) {
     }
 }
 
-/// limiter.md §3.5: 10 in a quarter of an hour.
+/// Promise 3.5: 10 in a quarter of an hour.
 pub fn failed_sign_ins_survive_and_places_are_given_back<H: Home>(home: &H) {
     const ACCOUNT: u64 = 0x0123_4567_89ab_cdef;
     let mut scene = Scene::new(home, 100);

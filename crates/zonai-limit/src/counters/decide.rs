@@ -253,8 +253,11 @@ impl<K: Key> Table<K> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "as above")]
     /// Refused: nothing is counted. Where a limit of 0 found no window, one is opened, so that there is a reset.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "inside of the decision; bundling them would cost a copy"
+    )]
     fn open_empty_windows(
         &self,
         locked: &mut Locked<'_, K>,

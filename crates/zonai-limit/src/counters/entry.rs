@@ -15,7 +15,7 @@ pub(crate) struct Entry<K> {
 
 const _: () = assert!(
     size_of::<Entry<u64>>() == 24,
-    "limiter.md: an entry of at most 24 bytes"
+    "promise 9.1: an entry of at most 24 bytes"
 );
 
 const FLAG_BITS: u32 = 16;

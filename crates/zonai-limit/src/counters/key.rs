@@ -63,7 +63,7 @@ pub(crate) trait Key: Copy + Eq {
     /// Whether counters of this kind give way to wider ones of the same kind past the cap.
     const WIDENS: bool;
 
-    /// Packs a client that is counted at some level; `None` for everyone.
+    /// Packs a client that is counted at some level. Everyone is at none: [`Self::of`] asks first.
     fn pack(client: Client, account: u64) -> Self;
 
     /// The packed client as 128 bits: an IPv6 address, or one of the marks below.

@@ -48,7 +48,8 @@ impl Counters {
         with_clients!(self, table => table.dirty()) + self.accounts.dirty() + self.everyone.dirty()
     }
 
-    /// Takes at most `max` changed counters, oldest shards first, and marks them as taken.
+    /// Takes at most `max` changed counters and marks them as taken: first those of accounts, then of everyone, then of
+    /// clients, going on where the last call ended, so that none waits for ever.
     pub fn take_changed(&self, max: usize, out: &mut Vec<(CounterKey, CounterState)>) {
         let end = out.len().saturating_add(max);
         self.accounts

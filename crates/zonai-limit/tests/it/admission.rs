@@ -1,4 +1,4 @@
-//! All of a request's counters or none (limiter.md §2.4), and what a refusal says.
+//! All of a request's counters or none (promise 2.4), and what a refusal says.
 
 use zonai_limit::{Ask, Bucket, CounterKey, Counters, Operation, Outcome, Shared, Verdict};
 
@@ -106,7 +106,7 @@ fn a_refusal_says_all_that_the_429_needs() {
     assert_eq!(
         admitted(&limiter, START, v4(1), &ask, 200),
         100,
-        "§1.3: 100 a minute without configuration"
+        "promise 1.3: 100 a minute without configuration"
     );
     let refusal = refusal(run(limiter.check(START.plus(18_500), v4(1), &ask)));
     assert_eq!(&*refusal.collection, "items");

@@ -1,4 +1,4 @@
-//! Past the cap (limiter.md §7.5).
+//! Past the cap (promise 7.5).
 
 use zonai_limit::{Client, CounterKey, Counters, Outcome};
 

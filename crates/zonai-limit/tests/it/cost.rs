@@ -1,4 +1,4 @@
-//! A decision allocates nothing (limiter.md §9.1). Counted per thread, so that other tests do not disturb it.
+//! A decision allocates nothing (promise 9.1). Counted per thread, so that other tests do not disturb it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! Policies and where they come from (limiter.md §3.1-3.3, §3.7, §3.8, §6).
+//! Policies and where they come from (promises 3.1 to 3.3, 3.7, 3.8 and 6.1).
 
 use std::pin::Pin;
 use std::sync::Arc;

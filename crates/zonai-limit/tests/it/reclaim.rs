@@ -1,4 +1,4 @@
-//! Closed windows go a few at a time, open ones never (limiter.md §7.5, field case 29).
+//! Closed windows go a few at a time, open ones never (promise 7.5).
 
 use zonai_limit::{CounterKey, Counters};
 

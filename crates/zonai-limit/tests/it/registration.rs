@@ -1,4 +1,4 @@
-//! Registering (limiter.md §3.6): a second one fails every check, a wrong one is not taken.
+//! Registering (promise 3.6): a second one fails every check, a wrong one is not taken.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Changing policies while running (limiter.md §8.2) and the names of slots.
+//! Changing policies while running (promise 8.2) and the names of slots.
 
 use zonai_limit::{Ask, Operation, RateLimitPolicy};
 

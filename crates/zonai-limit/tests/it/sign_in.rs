@@ -1,4 +1,4 @@
-//! Failed sign-ins (limiter.md §3.5).
+//! Failed sign-ins (promise 3.5).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a store of counters relies on (limiter.md §7.2, §7.6).
+//! What a store of counters relies on (promises 7.2 and 7.6).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Exact under threads (limiter.md §2.3), whatever else goes on.
+//! Exact under threads (promise 2.3), whatever else goes on.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! The window, against a reference so plain that it can be believed (limiter.md §2).
+//! The window, against a reference so plain that it can be believed (section 2 of the promises).
 
 use std::collections::HashMap;
 
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// §2.1: fixed, not sliding, not aligned; field case 19.
+/// Promise 2.1: fixed, not sliding, not aligned.
 #[test]
 fn s2_1_the_window_opens_at_the_first_request_and_closes_once() {
     let counters = Counters::new(100);
@@ -192,7 +192,7 @@ fn s2_1_the_window_opens_at_the_first_request_and_closes_once() {
     assert_eq!(hit.reset, reopened.plus(10_000));
 }
 
-/// §2.2: ten requests at 12:00, then retries until 12:15.
+/// Promise 2.2: ten requests at 12:00, then retries until 12:15.
 #[test]
 fn s2_2_a_refused_request_is_not_counted_and_moves_nothing() {
     let counters = Counters::new(100);
@@ -225,7 +225,7 @@ fn s2_2_a_refused_request_is_not_counted_and_moves_nothing() {
     )));
 }
 
-/// §2.5: a moment from before the window, seen by a slower thread, is inside it.
+/// Promise 2.5: a moment from before the window, seen by a slower thread, is inside it.
 #[test]
 fn s2_5_an_earlier_moment_is_inside_the_window_of_a_later_one() {
     let counters = Counters::new(100);
@@ -243,7 +243,7 @@ fn s2_5_an_earlier_moment_is_inside_the_window_of_a_later_one() {
     assert_eq!(hit.reset, START.plus(1_050));
 }
 
-/// §3.1: a limit of 0 refuses everything; the first refusal opens a window, so that it has a reset.
+/// Promise 3.1: a limit of 0 refuses everything; the first refusal opens a window, so that it has a reset.
 #[test]
 fn s3_1_a_limit_of_0_refuses_everything_and_has_a_reset() {
     let counters = Counters::new(100);
@@ -258,5 +258,9 @@ fn s3_1_a_limit_of_0_refuses_everything_and_has_a_reset() {
         panic!()
     };
     assert_eq!(hit.reset, START.plus(2_000));
-    assert_eq!(counters.changed(), 0, "§7.3: a refusal writes nothing");
+    assert_eq!(
+        counters.changed(),
+        0,
+        "promise 7.3: a refusal writes nothing"
+    );
 }

@@ -8,7 +8,7 @@ use zonai_test::{Project, TestServer, read_reply};
 
 use crate::use_up;
 
-/// limiter.md 4.7: the refusal goes out while 200 MB are announced and a kilobyte was sent, and the connection ends.
+/// Promise 4.7: the refusal goes out while 200 MB are announced and a kilobyte was sent, and the connection ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_does_not_wait_for_the_body() {
     let project = Project::tasks();
@@ -64,7 +64,7 @@ async fn an_answer_is_not_lost_to_a_reset() {
     }
 }
 
-/// limiter.md 4.7: with little left the connection is kept.
+/// Promise 4.7: with little left the connection is kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_rest_is_read_and_the_connection_kept() {
     let project = Project::tasks();
@@ -87,7 +87,7 @@ async fn a_small_rest_is_read_and_the_connection_kept() {
     assert_eq!(read_reply(&mut stream, false).await.status, 200);
 }
 
-/// limiter.md 7.7: without a `table` in the first MiB a request counts in `__unknown__` and is 413.
+/// Promise 7.7: without a `table` in the first MiB a request counts in `__unknown__` and is 413.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_without_a_table_in_its_first_mebibyte_is_413() {
     let project = Project::tasks();
@@ -105,7 +105,7 @@ async fn a_body_without_a_table_in_its_first_mebibyte_is_413() {
     );
 }
 
-/// Case 24: a request that its client gives up has been counted.
+/// A request that its client gives up has been counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn aborted_requests_are_counted() {
     let project = Project::tasks();

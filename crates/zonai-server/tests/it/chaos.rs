@@ -193,7 +193,7 @@ impl Run {
     }
 }
 
-/// limiter.md 2, 3, 7.2, 8: whatever happens, each answer is the one that the model gives.
+/// Promises 2, 3, 7.2 and 8: whatever happens, each answer is the one that the model gives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_the_one_of_the_model() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use zonai_test::{Project, TestServer};
 
-/// Case 17: of 1,000 parallel creates exactly 100 are not refused, client after client, and the rows are the 200s.
+/// Of 1,000 parallel creates exactly 100 are not refused, client after client, and the rows are the 200s.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_thousand_parallel_requests_exactly_the_limit_is_admitted() {
     let project = Project::tasks();

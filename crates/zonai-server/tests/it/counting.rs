@@ -58,7 +58,7 @@ async fn forged_headers_gain_nothing() {
     }
 }
 
-/// Case 13: names that do not exist share one counter, and so do unknown routes and broken payloads.
+/// Names that do not exist share one counter, and so do unknown routes and broken payloads.
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_is_unknown_shares_one_counter() {
     let project = Project::tasks();
@@ -101,7 +101,7 @@ async fn whatever_is_unknown_shares_one_counter() {
         assert_eq!(
             list(&client, "NOTES").await.status,
             404,
-            "case 11: another letter case is another name"
+            "another letter case is another name"
         );
         assert_eq!(
             client
@@ -128,7 +128,7 @@ async fn whatever_is_unknown_shares_one_counter() {
     );
 }
 
-/// Case 12: HEAD counts as its GET, once.
+/// HEAD counts as its GET, once.
 #[tokio::test(flavor = "multi_thread")]
 async fn head_counts_as_its_get() {
     let project = Project::tasks();
@@ -170,7 +170,7 @@ async fn preflights_and_health_are_free() {
     assert_eq!(list(&client, "notes").await.status, 429);
 }
 
-/// Case 24: requests that fail later were counted.
+/// Requests that fail later were counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_that_fail_later_were_counted() {
     let project = Project::tasks();
@@ -214,7 +214,7 @@ async fn requests_that_fail_later_were_counted() {
     assert_eq!(list(&client, "unique_things").await.status, 200);
 }
 
-/// limiter.md 1.6: `table` named twice counts on the first and is 400.
+/// Promise 1.6: `table` named twice counts on the first and is 400.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_named_twice_counts_on_the_first() {
     let project = Project::tasks();

@@ -263,7 +263,7 @@ async fn operations_have_counters_of_their_own_and_invented_names_gain_nothing()
     assert_eq!(list(&client, "items").await.status, 200);
 }
 
-/// server.md §2: counted, not assumed.
+/// Counted, not assumed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_request_asks_no_rule_and_runs_no_sql() {
     let project = shop();

@@ -5,7 +5,7 @@ use zonai_test::{Project, TestServer};
 
 use crate::{DEFAULT, list, send, use_up, use_up_lists};
 
-/// limiter.md 4: the refusal to the letter.
+/// Section 4 of the promises: the refusal to the letter.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_101st_request_is_refused_byte_for_byte() {
     let project = Project::tasks();
@@ -24,7 +24,7 @@ async fn the_101st_request_is_refused_byte_for_byte() {
     assert_eq!(list(&client, "notes").await.shown(), expected);
 }
 
-/// limiter.md 4.3: a success carries none of the headers.
+/// Promise 4.3: a success carries none of the headers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_success_carries_no_rate_limit_header() {
     let project = Project::tasks();
@@ -39,7 +39,7 @@ async fn a_success_carries_no_rate_limit_header() {
     assert_eq!(names, ["content-type", "content-length", "date"]);
 }
 
-/// Case 26: the 429 of every route has one shape.
+/// The 429 of every route has one shape.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_refuses_alike() {
     let project = Project::tasks();
@@ -105,7 +105,7 @@ async fn waiting_what_it_says_is_enough_and_less_is_not() {
     assert_eq!(list(&client, "notes").await.status, 200);
 }
 
-/// limiter.md 2.2: refused requests neither count nor move the window; each names the same reset.
+/// Promise 2.2: refused requests neither count nor move the window; each names the same reset.
 #[tokio::test(flavor = "multi_thread")]
 async fn retrying_does_not_move_the_reset() {
     let project = Project::tasks();
@@ -128,7 +128,7 @@ async fn retrying_does_not_move_the_reset() {
     }
 }
 
-/// limiter.md 4.5: a page of an allowed origin can read the refusal.
+/// Promise 4.5: a page of an allowed origin can read the refusal.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cross_origin_refusal_can_be_read() {
     let project = Project::tasks();

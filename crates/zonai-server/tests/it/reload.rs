@@ -75,7 +75,7 @@ async fn ask(project: &Project, question: &Value) -> Value {
     serde_json::from_str::<Value>(&line).unwrap()["data"].take()
 }
 
-/// limiter.md 8.1: the Dart file of an application, dropped in and taken away again, each within a second. Tried three
+/// Promise 8.1: the Dart file of an application, dropped in and taken away again, each within a second. Tried three
 /// times, because the machine of a test may do much else: the quickest counts.
 #[expect(clippy::print_stdout, reason = "the figure is worth reading")]
 #[tokio::test(flavor = "multi_thread")]
@@ -108,7 +108,7 @@ async fn a_dart_file_takes_effect_within_a_second_and_its_going_too() {
     );
 }
 
-/// limiter.md 8.1: a file that does not pass leaves what was in force, and operators read why.
+/// Promise 8.1: a file that does not pass leaves what was in force, and operators read why.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_file_leaves_the_old_policies_in_force() {
     let project = Project::tasks();
@@ -147,7 +147,7 @@ async fn a_broken_file_leaves_the_old_policies_in_force() {
     );
 }
 
-/// Case 30, limiter.md 8.2: counts are kept; a lowered limit refuses at once, a raised one admits at once.
+/// Promise 8.2: counts are kept; a lowered limit refuses at once, a raised one admits at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_are_kept_over_a_change() {
     let project = Project::tasks();
@@ -208,7 +208,7 @@ async fn a_folder_that_is_a_symlink_is_swapped() {
     assert_eq!(admitted(&server.client_at("127.0.0.3"), 8).await, 7);
 }
 
-/// limiter.md 3.6: a second registration that comes by a change fails every check, and its going mends it.
+/// Promise 3.6: a second registration that comes by a change fails every check, and its going mends it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_duplicate_that_comes_by_a_change_fails_every_check_until_it_is_gone() {
     let project = Project::tasks();

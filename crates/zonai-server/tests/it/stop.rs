@@ -4,7 +4,7 @@ use zonai_test::{Project, TestServer};
 
 use crate::{DEFAULT, list, use_up_lists};
 
-/// limiter.md 7.2: a clean stop loses no count.
+/// Promise 7.2: a clean stop loses no count.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_survive_a_restart() {
     let project = Project::tasks();

@@ -146,7 +146,7 @@ async fn a_stream_of_one_row_waits_for_it() {
     assert_eq!(stream.message().await["data"]["text"], "awaited");
 }
 
-/// limiter.md 1.4: opening costs one of the one-shot twin; an open stream stays open when its window is used up.
+/// Promise 1.4: opening costs one of the one-shot twin; an open stream stays open when its window is used up.
 #[tokio::test(flavor = "multi_thread")]
 async fn opening_costs_one_and_an_open_stream_stays_open() {
     let project = Project::tasks();
@@ -168,7 +168,7 @@ async fn opening_costs_one_and_an_open_stream_stays_open() {
     assert_eq!(stream.message().await["data"]["total"], 1);
 }
 
-/// server.md 5: places per client; the read counter is not charged, and closing one frees its place at once.
+/// Promise S5: places per client; the read counter is not charged, and closing one frees its place at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_has_so_many_places_and_no_more() {
     let project = Project::tasks();

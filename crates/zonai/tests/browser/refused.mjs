@@ -1,4 +1,4 @@
-// Case 25: a script of another origin reads the status, the body and the four headers of a 429.
+// A script of another origin reads the status, the body and the four headers of a 429.
 // Argument: the address of Zonai, which refuses the second `count` and every `delete` on `items`.
 import assert from "node:assert/strict";
 import { serve, withPage } from "./tools.mjs";

@@ -1,4 +1,4 @@
-// Case 35: a client that honours Retry-After is served after one wait. Arguments: `got` or `ky`, the URL.
+// A client that honours Retry-After is served after one wait. Arguments: `got` or `ky`, the URL.
 // Prints how often it tried again, and the answer.
 import { load } from "./tools.mjs";
 

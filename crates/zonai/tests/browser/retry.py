@@ -1,4 +1,4 @@
-"""Case 35: a client that honours Retry-After is served after one wait. Argument: the URL.
+"""A client that honours Retry-After is served after one wait. Argument: the URL.
 
 Prints how often it tried again, and the answer.
 """

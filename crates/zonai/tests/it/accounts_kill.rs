@@ -1,4 +1,4 @@
-//! Case 31 with the real program: what was used up before a `kill -9` is used up after it.
+//! Promise 7.2 with the real program: what was used up before a `kill -9` is used up after it.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -30,7 +30,7 @@ use run::Run;
 /// How long CI runs it.
 const SECONDS: u64 = 50;
 
-/// limiter.md 1, 2, 3.5, 4, 5, 7.2, 8 and what server.md says of rows and sessions: whatever happens to the program and
+/// Promises 1, 2, 3.5, 4, 5, 7.2, 8, S3d and S6b: whatever happens to the program and
 /// around it, each answer is one that the model allows.
 #[test]
 fn whatever_happens_to_the_program_every_answer_is_one_of_the_model() {

@@ -184,7 +184,7 @@ fn faults_of_the_environment_and_of_env_are_listed_too() {
     );
 }
 
-/// Case 10: a proxy range that is none is refused at load, by name and place.
+/// A proxy range that is none is refused at load, by name and place.
 #[test]
 fn a_range_that_is_none_is_named() {
     let outcome = Folder::with(

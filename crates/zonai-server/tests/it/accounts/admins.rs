@@ -7,7 +7,7 @@ use super::{
     BAD, GOOD, also_staff, look, project, project_with, refusal, refused, session, sign_up,
 };
 
-/// server.md 6: an admin signs in at `/auth/admin` and with `table` at the other doors; no door opens another table.
+/// An admin signs in at `/auth/admin` and with `table` at the other doors; no door opens another table.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_admin_signs_in_and_is_one() {
     let project = project(&[]);
@@ -62,7 +62,7 @@ async fn users_cannot_be_guessed_or_mailed_through_the_admin_bucket() {
     }
 }
 
-/// limiter.md 3.4 and 5.7: all doors for admins share 10 in 15 minutes, and `exempt` does not help.
+/// Promises 3.4 and 5.7: all doors for admins share 10 in 15 minutes, and `exempt` does not help.
 #[tokio::test(flavor = "multi_thread")]
 async fn anything_for_an_admin_counts_in_one_bucket_and_exempt_does_not_help() {
     let project = project_with(

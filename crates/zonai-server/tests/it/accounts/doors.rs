@@ -5,7 +5,7 @@ use zonai_test::TestServer;
 
 use super::{BAD, GOOD, door, project, refusal, refused, sign_in, sign_up};
 
-/// limiter.md 3.4: guesses through all doors together stop at the sign-in policy. Case 14: another address is no way around.
+/// Promise 3.4: guesses through all doors together stop at the sign-in policy; another address is no way around.
 #[tokio::test(flavor = "multi_thread")]
 async fn guessing_through_all_doors_stops_at_the_sign_in_policy() {
     let project = project(&["signIn: 6/1h", "failedSignIn: none"]);
@@ -88,7 +88,7 @@ async fn a_sign_up_counts_as_sign_up_and_as_sign_in() {
     );
 }
 
-/// Case 14: another `email` in each body reaches the same counter, on every route that takes one.
+/// Another `email` in each body reaches the same counter, on every route that takes one.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_address_in_each_body_is_the_same_counter() {
     let project = project(&[

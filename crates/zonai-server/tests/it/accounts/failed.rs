@@ -13,7 +13,7 @@ use super::{BAD, GOOD, door, project, project_with, refusal, refused, sign_in, s
 
 const WINDOW_MS: u64 = 15 * 60_000;
 
-/// limiter.md 3.5 and case 27: by default the 11th bad guess is refused, at every door and in every spelling of the
+/// Promise 3.5: by default the 11th bad guess is refused, at every door and in every spelling of the
 /// address; the owner elsewhere, and other accounts from here, are served.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_11th_bad_guess_is_refused_and_the_owner_elsewhere_signs_in() {
@@ -64,7 +64,7 @@ async fn the_11th_bad_guess_is_refused_and_the_owner_elsewhere_signs_in() {
     assert_eq!(sign_in(&guesser, "ada@x.org", GOOD).await.status, 200);
 }
 
-/// Case 27: nothing in the answers tells whether there is an account, before and after the limit.
+/// Nothing in the answers tells whether there is an account, before and after the limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn known_and_invented_accounts_get_the_same_answers() {
     let project = project(&["failedSignIn: 2/15m"]);
@@ -101,7 +101,7 @@ async fn of_parallel_guesses_exactly_the_limit_is_tried() {
     assert_eq!((count(401), count(429)), (3, 37), "{statuses:?}");
 }
 
-/// limiter.md 3.5: neither `exempt` nor `mode: observe` switches it off.
+/// Promise 3.5: neither `exempt` nor `mode: observe` switches it off.
 #[tokio::test(flavor = "multi_thread")]
 async fn neither_exempt_nor_observe_switches_it_off() {
     let project = project_with("rateLimit: {exempt: [127.0.0.0/8]}\n", None, &[]);

@@ -50,7 +50,7 @@ fn code(code: &str) -> Value {
     json!({"type": "verifyOtp", "email": "ada@x.org", "code": code})
 }
 
-/// server.md 6: a code is good once and for three tries.
+/// A code is good once and for three tries.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_signs_in_once_and_three_wrong_tries_end_it() {
     let (world, _) = world().await;
@@ -169,7 +169,7 @@ async fn a_reset_revokes_every_session() {
     );
 }
 
-/// server.md 6: one mail a minute to an address, with 50 requests of every kind from 50 clients at one moment; an
+/// One mail a minute to an address, with 50 requests of every kind from 50 clients at one moment; an
 /// address without an account gets the same answer and no mail.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_parallel_requests_are_one_mail_a_minute() {

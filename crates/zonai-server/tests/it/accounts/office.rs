@@ -87,7 +87,7 @@ fn spent_ns() -> u64 {
     spent.sum()
 }
 
-/// Case 27, by the clock of a caller: 200 tries each cannot be told apart by rank (Mann-Whitney). Their order is drawn:
+/// Promise S6a by the clock of a caller: 200 tries each cannot be told apart by rank (Mann-Whitney). Their order is drawn:
 /// where tries of two kinds alternate, so may the two threads that hash, and one of the two cores is often slower.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement: 400 hashes"]

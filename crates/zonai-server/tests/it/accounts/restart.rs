@@ -1,4 +1,4 @@
-//! Case 31 with a clean stop; the `kill -9` is tested with the real program.
+//! Promise 7.2 with a clean stop; the `kill -9` is tested with the real program.
 
 use zonai_test::TestServer;
 

@@ -1,4 +1,4 @@
-//! Each auth route refuses with the collection, operation and limit that limiter.md 3.3 and 6 give it.
+//! Each auth route refuses with the collection, operation and limit that promises 3.3 and 6.1 give it.
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -173,7 +173,7 @@ async fn authenticate_counts_beside_the_operation_of_the_body() {
     );
 }
 
-/// limiter.md 3.3: the auth routes and the `/db` traffic of a table are apart.
+/// Promise 3.3: the auth routes and the `/db` traffic of a table are apart.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_tables_db_traffic_counts_elsewhere() {
     let project = project(&["signIn: 1/1h", "signUp: 1/1h", "authenticate: 1/1h"]);

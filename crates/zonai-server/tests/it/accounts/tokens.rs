@@ -20,7 +20,7 @@ async fn with(client: &Client, method: &str, path: &str, authorization: &str) ->
         .await
 }
 
-/// Case 15: every spelling of a token counts in the one counter of its client, and so do 150 invalid ones.
+/// Every spelling of a token counts in the one counter of its client, and so do 150 invalid ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_spelling_of_a_token_and_no_invalid_one_opens_another_counter() {
     let project = project(&[]);
@@ -65,7 +65,7 @@ async fn no_spelling_of_a_token_and_no_invalid_one_opens_another_counter() {
     );
 }
 
-/// Case 15 on the routes whose only subject is the token.
+/// The same on the routes whose only subject is the token.
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_tokens_use_up_the_shared_bucket_of_their_route() {
     let project = project(&[]);
@@ -98,7 +98,7 @@ async fn invalid_tokens_use_up_the_shared_bucket_of_their_route() {
     );
 }
 
-/// server.md 6: a refresh gives a new token and ends the old one; of two at one moment one goes on.
+/// Promise S6b: a refresh gives a new token and ends the old one; of two at one moment one goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refresh_rotates() {
     let project = project(&[]);

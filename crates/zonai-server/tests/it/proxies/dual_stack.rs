@@ -27,7 +27,7 @@ fn v4(server: &TestServer) -> SocketAddr {
     ([127, 0, 0, 1], server.address().port()).into()
 }
 
-/// Case 9: IPv4 clients of a dual-stack listener have their own counters.
+/// IPv4 clients of a dual-stack listener have their own counters.
 #[tokio::test(flavor = "multi_thread")]
 async fn ipv4_clients_are_told_apart() {
     let Some((server, _project)) = server().await else {
@@ -38,7 +38,7 @@ async fn ipv4_clients_are_told_apart() {
     assert_eq!(list(&other, "notes").await.status, 200);
 }
 
-/// Case 9: an IPv4-mapped address is the IPv4 address, for the proxy (`127.0.0.1` comes as `::ffff:127.0.0.1`) as for
+/// An IPv4-mapped address is the IPv4 address, for the proxy (`127.0.0.1` comes as `::ffff:127.0.0.1`) as for
 /// the client, through either family.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mapped_address_is_the_ipv4_address() {
@@ -62,7 +62,7 @@ async fn a_mapped_address_is_the_ipv4_address() {
     .await;
 }
 
-/// Case 8: a /64 is one client, its neighbour another.
+/// A /64 is one client, its neighbour another.
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_of_one_network_are_one_client() {
     let Some((server, _project)) = server().await else {

@@ -5,7 +5,7 @@ use zonai_test::TestServer;
 use super::{is_one_client, project, trusting};
 use crate::{DEFAULT, list};
 
-/// Case 4: `exempt` is of addresses that are known. A peer that sends forwarded headers while no proxy is configured may
+/// `exempt` is of addresses that are known. A peer that sends forwarded headers while no proxy is configured may
 /// be a proxy, on loopback too.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_exempt_by_a_header_or_behind_an_unknown_proxy() {
@@ -18,7 +18,7 @@ async fn nobody_is_exempt_by_a_header_or_behind_an_unknown_proxy() {
     assert_eq!(list(&server.client(), "notes").await.status, 200);
 }
 
-/// Case 5: ports and brackets are no part of an address, and bare IPv6 stays whole.
+/// Ports and brackets are no part of an address, and bare IPv6 stays whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn spellings_of_an_address_are_one_client() {
     let project = trusting("{headers: [X-Forwarded-For], proxies: [127.0.0.1]}");
@@ -31,7 +31,7 @@ async fn spellings_of_an_address_are_one_client() {
     assert_eq!(list(&says("203.0.113.8:51234"), "notes").await.status, 200);
 }
 
-/// Case 6: what is no address is the peer's, and no fault of the server's.
+/// What is no address is the peer's, and no fault of the server's.
 #[tokio::test(flavor = "multi_thread")]
 async fn junk_is_the_peer() {
     let project = trusting("{headers: [X-Forwarded-For], proxies: [127.0.0.1]}");

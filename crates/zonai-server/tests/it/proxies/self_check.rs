@@ -29,7 +29,7 @@ fn only(warnings: &[String]) -> &str {
     warning
 }
 
-/// limiter.md 5.6: forwarded headers keep arriving, no proxy is configured.
+/// Promise 5.6: forwarded headers keep arriving, no proxy is configured.
 #[test]
 fn forwarded_headers_without_a_proxy_are_one_warning() {
     let warnings = log::of_trusted_proxy(async {
@@ -46,7 +46,7 @@ fn forwarded_headers_without_a_proxy_are_one_warning() {
     assert!(warning.contains("no proxy is configured"), "{warning}");
 }
 
-/// limiter.md 5.6: nearly all traffic has one address, here a second proxy that `proxies` does not list.
+/// Promise 5.6: nearly all traffic has one address, here a second proxy that `proxies` does not list.
 #[test]
 fn one_address_behind_the_proxy_is_one_warning() {
     let warnings = log::of_trusted_proxy(async {

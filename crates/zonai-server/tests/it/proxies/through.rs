@@ -93,7 +93,7 @@ fn forged(number: usize) -> String {
 
 /// All that issue and cases ask of a proxy.
 async fn holds(server: &TestServer, proxy: SocketAddr) {
-    // Case 3: many clients, one request each, over connections that the proxy keeps.
+    // Many clients, one request each, over connections that the proxy keeps.
     for client in 1..=150 {
         let reply = list(&at(proxy, [127, 0, 1, client]), "notes").await;
         assert_eq!(reply.status, 200, "client {client}: {}", reply.text());
@@ -106,7 +106,7 @@ async fn holds(server: &TestServer, proxy: SocketAddr) {
         200
     );
 
-    // Case 2: what the caller writes changes nothing for it ...
+    // What the caller writes changes nothing for it ...
     is_one_client(|number| forging(&at(proxy, [127, 0, 3, 1]), &forged(number))).await;
     // ... and nothing for the one that it names.
     let (forger, victim) = (at(proxy, [127, 0, 3, 2]), at(proxy, [127, 0, 3, 3]));

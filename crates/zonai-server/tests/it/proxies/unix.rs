@@ -13,7 +13,7 @@ async fn status_of(socket: &Path, headers: &str) -> u16 {
     wire::status(&wire::exchange(&mut stream, &wire::list_notes(headers)).await)
 }
 
-/// Case 7: no address and no trusted header is one shared client and one warning, whatever the headers say.
+/// No address and no trusted header is one shared client and one warning, whatever the headers say.
 #[test]
 fn without_a_trusted_header_all_requests_share_one_counter_and_one_warning() {
     let warnings = log::of_trusted_proxy(async {
