@@ -135,7 +135,7 @@ impl TableRateLimits for Slow {
     }
 }
 
-/// limiter.md 4.1
+/// promises 4.1
 #[tokio::test]
 async fn a_refusal_after_a_wait_names_the_time_that_is_left() {
     let (clock, hand) = Clock::manual();

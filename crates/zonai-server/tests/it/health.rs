@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonai_test::{Project, TestServer};
 
-/// limiter.md 7.2: the fault of the counter file is told, and not where on this machine the file is.
+/// promises 7.2: the fault of the counter file is told, and not where on this machine the file is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_counter_file_that_cannot_be_opened_is_told_without_its_path() {
     let project = Project::tasks();

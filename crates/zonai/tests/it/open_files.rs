@@ -18,7 +18,7 @@ fn served_under(folder: &Folder, limits: &str) -> Served {
     Served::start_by(folder, command)
 }
 
-/// limiter.md 7.7: as where all places are taken, whoever holds a connection without a request makes room.
+/// promises 7.7: as where all places are taken, whoever holds a connection without a request makes room.
 #[test]
 fn where_files_run_out_idle_connections_make_room() {
     let folder = project();

@@ -119,7 +119,7 @@ async fn neither_exempt_nor_observe_switches_it_off() {
     assert_eq!(refusal(&reply), refused("users", "failedSignIn", 2, 900));
 }
 
-/// limiter.md 2.2 and 2.4: what `failedSignIn` refuses is counted in none of the counters that had let it pass.
+/// promises 2.2 and 2.4: what `failedSignIn` refuses is counted in none of the counters that had let it pass.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_as_a_failed_sign_in_is_not_counted_as_a_sign_in() {
     let limits = [
@@ -170,7 +170,7 @@ impl AuthTableRateLimits for Slow {
     }
 }
 
-/// limiter.md 4.1: the seconds are counted from the refusal, whatever was waited for before it.
+/// promises 4.1: the seconds are counted from the refusal, whatever was waited for before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_after_a_wait_names_the_time_that_is_left() {
     let (project, slow) = (project(&[]), Slow::default());

@@ -64,7 +64,7 @@ fn one_address_behind_the_proxy_is_one_warning() {
     assert!(warning.contains("203.0.113.7"), "{warning}");
 }
 
-/// limiter.md 5.6: a proxy on this machine that sends no headers is spoken of too, once.
+/// promises 5.6: a proxy on this machine that sends no headers is spoken of too, once.
 #[test]
 fn one_address_is_one_warning_also_on_loopback() {
     let warnings = log::of_trusted_proxy(async {
