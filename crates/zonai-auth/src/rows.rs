@@ -7,6 +7,7 @@ pub(crate) mod challenges;
 mod columns;
 pub(crate) mod minute;
 pub(crate) mod tokens;
+mod triggers;
 
 /// The internal tables. `IF NOT EXISTS`: it runs at every start.
 pub(crate) const INTERNAL_TABLES: &str = r#"

@@ -150,7 +150,12 @@ impl Core {
         connection: &Connection,
         (table, account): Owner,
     ) -> Result<Session, AuthError> {
-        table.set_verified(connection, &account.id, self.clock.wall_ms())?;
+        let now = self.clock.wall_ms();
+        // Whoever signed up with an address that is not theirs must not stay in when its owner comes.
+        if table.drop_unproven_password(connection, &account, now)? {
+            tokens::delete_all(connection, &table.name, &account.id)?;
+        }
+        table.set_verified(connection, &account.id, now)?;
         let account = table.by_id(connection, &account.id)?.unwrap_or(account);
         self.open_session(connection, &table, account)
     }

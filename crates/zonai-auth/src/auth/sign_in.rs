@@ -13,6 +13,7 @@ use crate::error::BAD_CREDENTIALS;
 use crate::password::hash::Verified;
 use crate::requests::SignIn;
 use crate::rows::accounts::AuthTable;
+use crate::rows::tokens;
 use crate::{AuthError, Session, UserId, db};
 
 impl Auth {
@@ -90,7 +91,9 @@ impl Core {
                 return Err(BAD_CREDENTIALS);
             }
             if let Some(rehash) = rehash {
-                table.set_password(connection, &id, &rehash, core.clock.wall_ms())?;
+                tokens::kept_through(connection, &table.name, &id, || {
+                    table.set_password(connection, &id, &rehash, core.clock.wall_ms())
+                })?;
             }
             core.open_session(connection, &table, account)
         };

@@ -9,9 +9,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use serde_json::{Map, Value};
 use zonai_data::{ColumnKind, Schema, Table};
 
-use super::columns;
+use super::{columns, triggers};
 use crate::setup::{SetupError, TableSetup};
 use crate::{AuthError, UserId};
+
+/// Stands where a password is needed and none fits: no hash is spelled so.
+const NO_PASSWORD: &str = "!";
 
 /// An auth table as it was found in the database.
 #[derive(Clone, Debug)]
@@ -20,7 +23,6 @@ pub(crate) struct AuthTable {
     pub(crate) setup: TableSetup,
     pub(crate) table: Arc<Table>,
     key: usize,
-    verified: Option<String>,
     columns: String,
 }
 
@@ -53,9 +55,6 @@ pub(crate) enum Inserted {
     /// The address has an account already; nothing was written.
     AddressTaken,
 }
-
-/// Names of a column that notes whether the address is known to be the account's.
-const VERIFIED: [&str; 4] = ["emailVerified", "email_verified", "verified", "isVerified"];
 
 impl AuthTable {
     /// Looks at the table and lays the index on its addresses.
@@ -92,17 +91,18 @@ impl AuthTable {
                 table: name.clone(),
                 source,
             })?;
+        let password = table.column("password").map(|_| "password");
+        triggers::lay(connection, &name, &table.columns[key].name, password)
+            .map_err(zonai_data::DataError::from)?;
         let columns: Vec<_> = table
             .columns
             .iter()
             .map(|column| quote(&column.name))
             .collect();
-        let verified = VERIFIED.iter().find(|name| table.column(name).is_some());
         Ok(Self {
             setup: setup.clone(),
             table: Arc::clone(table),
             key,
-            verified: verified.map(|name| (*name).to_owned()),
             columns: columns.join(", "),
             name,
         })
@@ -112,8 +112,7 @@ impl AuthTable {
         let name = self.table.columns[at].name.as_str();
         at == self.key
             || name == "email"
-            || self.verified.as_deref() == Some(name)
-            || [self.table.created, self.table.updated].contains(&Some(at))
+            || [self.table.verified, self.table.created, self.table.updated].contains(&Some(at))
     }
 
     /// A key as it was written into a challenge.
@@ -223,6 +222,28 @@ impl AuthTable {
         )
     }
 
+    /// Takes away a password that was set before its address was proven: whoever set it may be somebody else. `false` where
+    /// the address was proven already, or the table does not say.
+    pub(crate) fn drop_unproven_password(
+        &self,
+        connection: &Connection,
+        account: &Account,
+        now_ms: i64,
+    ) -> rusqlite::Result<bool> {
+        let Some(at) = self.table.verified else {
+            return Ok(false);
+        };
+        let proven = match account.user.get(&self.table.columns[at].name) {
+            Some(Value::Bool(proven)) => *proven,
+            Some(Value::Number(number)) => number.as_i64() != Some(0),
+            _ => false,
+        };
+        if !proven && account.password.is_some() {
+            self.set_password(connection, &account.id, NO_PASSWORD, now_ms)?;
+        }
+        Ok(!proven)
+    }
+
     /// Notes that the address is the account's, where the table has a column for it.
     pub(crate) fn set_verified(
         &self,
@@ -230,8 +251,11 @@ impl AuthTable {
         id: &UserId,
         now_ms: i64,
     ) -> rusqlite::Result<()> {
-        match &self.verified {
-            Some(column) => self.set(connection, id, column, Cell::Integer(1), now_ms),
+        match self.table.verified {
+            Some(at) => {
+                let column = &self.table.columns[at].name;
+                self.set(connection, id, column, Cell::Integer(1), now_ms)
+            }
             None => Ok(()),
         }
     }
@@ -344,6 +368,6 @@ fn cell(id: &UserId) -> Cell {
     }
 }
 
-fn quote(name: &str) -> String {
+pub(super) fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

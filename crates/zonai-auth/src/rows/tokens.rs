@@ -59,6 +59,28 @@ pub(crate) fn delete_all(
         .execute(params![table, user.to_string()])
 }
 
+/// Runs `change` without the tokens of an account being ended by it, though it writes the password: the same password under a
+/// newer secret ends no session.
+pub(crate) fn kept_through(
+    connection: &Connection,
+    table: &str,
+    user: &UserId,
+    change: impl FnOnce() -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    // No table is called so; nobody else sees it, as all is one transaction.
+    const ASIDE: &str = "";
+    let user = user.to_string();
+    let move_to = |from: &str, to: &str| {
+        connection
+            .prepare_cached(r#"UPDATE _jwt SET "table" = ?1 WHERE "table" = ?2 AND user_id = ?3"#)?
+            .execute(params![to, from, user])
+    };
+    move_to(table, ASIDE)?;
+    change()?;
+    move_to(ASIDE, table)?;
+    Ok(())
+}
+
 /// Deletes the rows of tokens that are over.
 pub(crate) fn delete_expired(connection: &Connection, now_ms: i64) -> rusqlite::Result<usize> {
     connection.execute("DELETE FROM _jwt WHERE expires_at <= ?1", [now_ms])

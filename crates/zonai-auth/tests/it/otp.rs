@@ -29,6 +29,17 @@ async fn a_code_signs_in_once_and_shows_that_the_address_is_right() {
     assert_eq!(world.otp("ada@x.org", &code).await, Err(NO));
 }
 
+/// Whoever signed up with an address that is not theirs is out when its owner comes.
+#[tokio::test]
+async fn who_signed_up_with_the_address_of_another_does_not_stay_in() {
+    let (world, code) = with_code().await;
+    let before = world.sign_in("ada@x.org", GOOD).await.unwrap();
+    let owner = world.otp("ada@x.org", &code).await.unwrap();
+    assert!(world.who(&before.access_token).is_err());
+    assert!(world.sign_in("ada@x.org", GOOD).await.is_err());
+    assert!(world.who(&owner.access_token).is_ok());
+}
+
 #[tokio::test]
 async fn in_parallel_a_code_is_used_once() {
     let (world, code) = with_code().await;

@@ -23,6 +23,8 @@ async fn previous_secrets_verify_and_a_sign_in_moves_the_account_on() {
         .await
         .unwrap()
         .access_token;
+    // A code for an address that was never proven would end the password.
+    before.execute("UPDATE users SET emailVerified = 1").await;
     before.send(MailKind::Otp, "ada@x.org").unwrap();
     let code = before.mail().wait(1).await[0].code();
 
@@ -38,6 +40,10 @@ async fn previous_secrets_verify_and_a_sign_in_moves_the_account_on() {
         .unwrap()
         .access_token;
     assert_ne!(before.sql::<String>("SELECT password FROM users"), old_hash);
+    assert!(
+        rotated.who(&token).is_ok(),
+        "the same password under a newer secret ends no session"
+    );
 
     let after = before.again(plan(NEW_JWT, NEW_PASSWORD, "", "")).await;
     assert!(

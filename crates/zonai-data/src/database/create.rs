@@ -12,7 +12,10 @@ use crate::payload::describe;
 use crate::query::{Place, Sql, unknown};
 use crate::rights::RowExpr;
 use crate::schema::{Identity, Table};
-use crate::{DataError, Json, ids, value};
+use crate::{Caller, DataError, Json, ids, value};
+
+/// How many passwords one request may bring.
+const MAX_SECRETS: usize = 20;
 
 /// Rows to insert.
 pub(super) struct Plan {
@@ -28,11 +31,13 @@ impl Plan {
     /// Takes in the objects; passwords are hashed here, before the write queue.
     pub(super) async fn new(
         inner: &Inner,
+        caller: &Caller,
         table: Arc<Table>,
         rule: Option<RowExpr>,
         objects: &[(&Value, Place<'_>)],
     ) -> Result<Self, DataError> {
-        let mut plan = Self::parse(inner, table, rule, objects)?;
+        let mut plan = Self::parse(inner, caller, table, rule, objects)?;
+        plan.check_secrets()?;
         for (row, (_, place)) in plan.rows.iter_mut().zip(objects) {
             for (at, value) in row {
                 if plan.table.columns[*at].secret {
@@ -43,9 +48,24 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Each password costs as much as a sign-in, so that few may come in one request.
+    fn check_secrets(&self) -> Result<(), DataError> {
+        let named = self.rows.iter().flatten();
+        let secrets = named.filter(|(at, _)| self.table.columns[*at].secret);
+        if secrets.count() > MAX_SECRETS {
+            let place = Place::Root("objects");
+            return Err(DataError::at(
+                place,
+                format_args!("more than {MAX_SECRETS} passwords in one request"),
+            ));
+        }
+        Ok(())
+    }
+
     /// Takes in the objects, with their passwords as they are.
     fn parse(
         inner: &Inner,
+        caller: &Caller,
         table: Arc<Table>,
         rule: Option<RowExpr>,
         objects: &[(&Value, Place<'_>)],
@@ -59,6 +79,9 @@ impl Plan {
                 ));
             };
             let mut row = columns(&table, members, place)?;
+            if !caller.is_admin() {
+                row.retain(|(at, _)| table.verified != Some(*at));
+            }
             keep(inner, &table, &mut row)?;
             rows.push(row);
         }
@@ -71,11 +94,12 @@ impl Plan {
     /// Also 422 for a password.
     pub(super) fn without_secrets(
         inner: &Inner,
+        caller: &Caller,
         table: Arc<Table>,
         rule: Option<RowExpr>,
         objects: &[(&Value, Place<'_>)],
     ) -> Result<Self, DataError> {
-        let plan = Self::parse(inner, table, rule, objects)?;
+        let plan = Self::parse(inner, caller, table, rule, objects)?;
         let mut named = plan.rows.iter().flatten().map(|(at, _)| *at);
         match named.find(|at| plan.table.columns[*at].secret) {
             Some(at) => Err(secret(&plan.table, at)),

@@ -123,7 +123,7 @@ impl Database {
         let scope = Scope::open_to_write(&self.inner, caller, payload, Action::Create)?;
         let objects = objects(payload, many)?;
         let (table, rule) = scope.rows()?;
-        let plan = create::Plan::new(&self.inner, table, rule, &objects).await?;
+        let plan = create::Plan::new(&self.inner, caller, table, rule, &objects).await?;
         self.inner
             .engine
             .write(pass, move |conn| plan.run(conn))
@@ -140,7 +140,7 @@ impl Database {
         let scope = Scope::open_to_write(&self.inner, caller, payload, Action::Create)?;
         let objects = objects(payload, many)?;
         let (table, rule) = scope.rows()?;
-        create::Plan::without_secrets(&self.inner, table, rule, &objects)
+        create::Plan::without_secrets(&self.inner, caller, table, rule, &objects)
     }
 
     async fn update_plan(
@@ -183,7 +183,8 @@ impl Database {
         } else {
             page::many_limit(payload)?
         };
-        let changes = Changes::parse(&table, payload.get("updates"))?;
+        let mut changes = Changes::parse(&table, payload.get("updates"))?;
+        changes.leave_out_proofs(&table, caller);
         let stamp = self.stamp_of(&table);
         Ok(update::Plan {
             table,

@@ -8,10 +8,10 @@ mod apply;
 use serde_json::{Map, Number, Value};
 
 use super::{Place, shortened, unknown};
-use crate::DataError;
 use crate::payload::describe;
 use crate::schema::{ColumnKind, Table};
 use crate::value;
+use crate::{Caller, DataError};
 use rusqlite::types::Value as Bound;
 
 /// The most changes of one update.
@@ -84,7 +84,38 @@ impl Changes {
         }
         // Kept by the server: may stand in an object that is sent back, and are not taken over.
         changes.items.retain(|(column, _)| !table.is_kept(*column));
+        changes.check_secrets(table)?;
         Ok(changes)
+    }
+
+    /// Whether an address is proven is for the server and admins to say. As what the server keeps, it may stand in an object
+    /// that is sent back, and is not taken over.
+    pub(crate) fn leave_out_proofs(&mut self, table: &Table, caller: &Caller) {
+        if !caller.is_admin() {
+            self.items
+                .retain(|(column, _)| table.verified != Some(*column));
+        }
+    }
+
+    /// Each password costs as much as a sign-in: one is enough.
+    fn check_secrets(&self, table: &Table) -> Result<(), DataError> {
+        let secrets = self
+            .items
+            .iter()
+            .filter_map(|(column, change)| match change {
+                Change::Secret(_) => Some(*column),
+                _ => None,
+            });
+        let mut seen = Vec::new();
+        for column in secrets {
+            if seen.contains(&column) {
+                let name = &table.columns[column].name;
+                let text = format_args!("`{name}` appears twice");
+                return Err(DataError::at(Place::Root("updates"), text));
+            }
+            seen.push(column);
+        }
+        Ok(())
     }
 
     fn item(&mut self, table: &Table, item: &Value, place: &Place<'_>) -> Result<(), DataError> {

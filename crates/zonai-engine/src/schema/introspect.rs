@@ -102,6 +102,7 @@ fn table(conn: &Connection, found: Found, options: TableOptions) -> Result<Table
         made_id: None,
         created: None,
         updated: None,
+        verified: None,
         foreign_keys,
         options,
         id_suffix,

@@ -37,6 +37,9 @@ pub struct Table {
     pub created: Option<usize>,
     /// `updatedAt` or `updated_at`.
     pub updated: Option<usize>,
+    /// Of a table of accounts, the column that says whether the address is proven: `emailVerified`, `email_verified`, `verified` or
+    /// `isVerified`. Only the server and admins set it.
+    pub verified: Option<usize>,
     /// Foreign keys of one column, the ones that can be expanded.
     pub foreign_keys: Vec<ForeignKey>,
     /// What the project says about the table.
@@ -123,13 +126,15 @@ impl Table {
             .enumerate()
             .map(|(at, column)| (column.name.clone(), at))
             .collect();
-        let first_of = |names: [&str; 2]| {
+        let first_of = |names: &[&str]| {
             names
                 .iter()
                 .find_map(|name| self.places.get(*name).copied())
         };
-        self.created = first_of(["createdAt", "created_at"]);
-        self.updated = first_of(["updatedAt", "updated_at"]);
+        self.created = first_of(&["createdAt", "created_at"]);
+        self.updated = first_of(&["updatedAt", "updated_at"]);
+        self.verified = first_of(&["emailVerified", "email_verified", "verified", "isVerified"])
+            .filter(|_| self.options.auth || self.options.admin);
         self.made_id = self
             .key_column()
             .filter(|at| self.columns[*at].kind == ColumnKind::Text);

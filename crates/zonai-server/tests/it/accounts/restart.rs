@@ -22,10 +22,13 @@ async fn used_up_sign_ins_are_still_refused_after_a_restart() {
         refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await),
         refused("users", "failedSignIn", 2, 840)
     );
-    assert_eq!(
-        sign_in(&server.client(), "eve@x.org", BAD).await.status,
-        401
-    );
+    // What `failedSignIn` refused was not counted in `signIn`: two of its four are left.
+    for _ in 0..2 {
+        assert_eq!(
+            sign_in(&server.client(), "eve@x.org", BAD).await.status,
+            401
+        );
+    }
     let server = server.restart(&project).await;
     assert_eq!(
         refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await),

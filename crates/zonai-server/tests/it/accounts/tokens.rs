@@ -1,5 +1,6 @@
 //! Tokens: spelled in any way they are one, refreshed they rotate, revoked they end.
 
+use serde_json::{Value, json};
 use zonai_test::{Client, Project, Reply, TestServer};
 
 use super::{GOOD, look, project, refusal, refused, session, sign_in, sign_up};
@@ -228,4 +229,63 @@ fn foreign() -> Project {
         "JWT_SECRET=another-0123456789-abcdefghijklmnop-jwt\nPASSWORD_SECRET=another-9876543210-zyxwvutsrqpon-pass\n",
     );
     project
+}
+
+/// SQLite gives the number of a deleted row to the next one: its tokens must not go with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_account_of_a_number_does_not_inherit_the_tokens_of_the_one_before() {
+    let project = Project::new();
+    project.file(
+        "zonai.yaml",
+        "version: 1\napp: {tables: {users: {auth: [password]}}}\n",
+    );
+    project.file(
+        "lib/src/schemas/001_users.sql",
+        "CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT NOT NULL, password TEXT, emailVerified BOOLEAN NOT NULL DEFAULT 0);\n",
+    );
+    project.file(
+        "lib/src/rules/users.yaml",
+        "view: id = @user.id\nupdate: id = @user.id\ndelete: id = @user.id\n",
+    );
+    let server = TestServer::start(&project).await;
+    let first = sign_up(&server.client(), "first@x.org").await;
+    let own = |token: &str| server.client().with("authorization", token);
+    let one = json!({"table": "users", "where": {"id": {"eq": 1}}});
+    assert_eq!(own(&first).json("DELETE", "/db", &one).await.status, 204);
+    let second = sign_up(&server.client(), "second@x.org").await;
+    assert_eq!(
+        own(&second).get("/db", &one).await.status,
+        200,
+        "it has the number"
+    );
+    assert_eq!(own(&first).get("/db", &one).await.status, 401);
+
+    // A proof of the address is not the account's own to give, and a new password ends what the old one opened.
+    let change =
+        |updates: Value| json!({"table": "users", "where": {"id": {"eq": 1}}, "updates": updates});
+    let proven = json!([{"column": "email", "value": "x@x.org"}, {"column": "emailVerified", "value": true}]);
+    let told = own(&second).json("PATCH", "/db", &change(proven)).await;
+    assert_eq!(
+        told.json()["data"]["emailVerified"],
+        false,
+        "{}",
+        told.text()
+    );
+    let twice = json!([{"column": "password", "value": "correct horse"}, {"column": "password", "value": "correct horse"}]);
+    assert_eq!(
+        own(&second)
+            .json("PATCH", "/db", &change(twice))
+            .await
+            .status,
+        400
+    );
+    let password = json!([{"column": "password", "value": "correct horse battery"}]);
+    assert_eq!(
+        own(&second)
+            .json("PATCH", "/db", &change(password))
+            .await
+            .status,
+        200
+    );
+    assert_eq!(own(&second).get("/db", &one).await.status, 401);
 }
