@@ -42,6 +42,12 @@ pub(crate) fn answer(
 ) -> Answering {
     let arrived = Arrived::new(state, request, in_flight);
     match enter(state, peer, &arrived) {
+        Step::Answer(answer) if arrived.is_unannounced() => {
+            let state = Arc::clone(state);
+            Answering::Later(Box::pin(
+                async move { arrived.leave_late(&state, answer).await },
+            ))
+        }
         Step::Answer(answer) => Answering::Now(Some(arrived.leave(state, answer))),
         Step::Read(found, want) => {
             let state = Arc::clone(state);
@@ -162,7 +168,7 @@ async fn with_target(state: Arc<State>, arrived: Arrived, asked: Asked) -> Answe
         }
     };
     show_standing(&state, &found, &target, &mut answer).await;
-    arrived.leave(&state, answer)
+    arrived.leave_late(&state, answer).await
 }
 
 /// The work of a request whose body is read: as far as the limiter needs it, and the rest once it is let through.
@@ -216,14 +222,14 @@ async fn with_body(
         },
     };
     show_standing(&state, &found, &target, &mut answer).await;
-    let left = if hopeless { None } else { reader.left() };
-    let answer = leftover::settle_left(
-        &state,
-        &leaving.in_flight,
-        answer,
-        reader.into_incoming(),
-        left,
-    );
+    let left = reader.left();
+    let mut incoming = reader.into_incoming();
+    let left = match left {
+        _ if hopeless => None,
+        None => leftover::left_of_unannounced(&mut incoming).await,
+        left => left,
+    };
+    let answer = leftover::settle_left(&state, &leaving.in_flight, answer, incoming, left);
     leaving.finish(&state, answer)
 }
 
