@@ -18,6 +18,7 @@ pub use database::{
 pub use json::Json;
 pub use operations::{Operation, Operations};
 pub use payload::{Payload, PayloadError};
+pub use query::page::{list_limit, many_limit, offset};
 pub use zonai_engine::{
     Change, ChangeReceiver, Changes, Column, ColumnKind, DataError, Engine, EngineOptions,
     ForeignKey, MigrationError, Migrations, OpenError, Rows, Schema, StartError, Table,

@@ -102,7 +102,10 @@ impl Payload {
     }
 
     /// Refuses members that nobody will read.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), DataError> {
+    ///
+    /// # Errors
+    /// 400 that names the first, and what was probably meant.
+    pub fn only(&self, known: &[&str]) -> Result<(), DataError> {
         for key in self.members.keys() {
             if !known.contains(&key.as_str()) {
                 let near = nearest(key, known.iter().copied())

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Request, Response, request::Parts};
 use hyper::body::Incoming;
-use zonai_http::{DraftLimit, Found, RefusedRequest, Scanner, Want, scan_query, too_many_requests};
+use zonai_http::{
+    DraftLimit, Field, Found, RefusedRequest, Scanner, Want, scan_query, too_many_requests,
+};
 use zonai_limit::{Admitted, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
 
 use crate::body::{Cut, Reader};
@@ -42,6 +44,12 @@ pub(crate) fn answer(
 ) -> Answering {
     let arrived = Arrived::new(state, request, in_flight);
     match enter(state, peer, &arrived) {
+        Step::Answer(answer) if arrived.is_unannounced() => {
+            let state = Arc::clone(state);
+            Answering::Later(Box::pin(
+                async move { arrived.leave_late(&state, answer).await },
+            ))
+        }
         Step::Answer(answer) => Answering::Now(Some(arrived.leave(state, answer))),
         Step::Read(found, want) => {
             let state = Arc::clone(state);
@@ -162,7 +170,7 @@ async fn with_target(state: Arc<State>, arrived: Arrived, asked: Asked) -> Answe
         }
     };
     show_standing(&state, &found, &target, &mut answer).await;
-    arrived.leave(&state, answer)
+    arrived.leave_late(&state, answer).await
 }
 
 /// The work of a request whose body is read: as far as the limiter needs it, and the rest once it is let through.
@@ -179,14 +187,7 @@ async fn with_body(
         Some(scanner) => scan(&mut reader, scanner).await.err(),
         None => None,
     };
-    let target = match cut {
-        None => {
-            let route = route::of(&parts.method, parts.uri.path());
-            Target::of(&state.gate, &route, scanner.as_ref().map(Scanner::named))
-        }
-        // What was cut off before it named its bucket is counted all the same.
-        Some(_) => Target::nowhere(Nowhere::Payload),
-    };
+    let target = target_in_body(&state, &parts, scanner, cut.is_some());
     let now = state.clock.now();
     let checked = conclude(&state, found, &target, now, None).await;
     let mut hopeless = false;
@@ -216,15 +217,31 @@ async fn with_body(
         },
     };
     show_standing(&state, &found, &target, &mut answer).await;
-    let left = if hopeless { None } else { reader.left() };
-    let answer = leftover::settle_left(
-        &state,
-        &leaving.in_flight,
-        answer,
-        reader.into_incoming(),
-        left,
-    );
+    let left = reader.left();
+    let mut incoming = reader.into_incoming();
+    let left = match left {
+        _ if hopeless => None,
+        None => leftover::left_of_unannounced(&mut incoming).await,
+        left => left,
+    };
+    let answer = leftover::settle_left(&state, &leaving.in_flight, answer, incoming, left);
     leaving.finish(&state, answer)
+}
+
+/// What a request is counted as whose body was looked through, as far as it came.
+fn target_in_body(state: &State, parts: &Parts, scanner: Option<Scanner>, is_cut: bool) -> Target {
+    let mut scanner = scanner;
+    if is_cut && let Some(scanner) = &mut scanner {
+        scanner.finish();
+    }
+    let named = scanner.as_ref().map(Scanner::named);
+    let has_table = named.is_some_and(|named| matches!(named.table, Field::Text(_)));
+    if is_cut && !has_table {
+        // What was cut off before it named its bucket is counted all the same.
+        return Target::nowhere(Nowhere::Payload);
+    }
+    let route = route::of(&parts.method, parts.uri.path());
+    Target::of(&state.gate, &route, named)
 }
 
 async fn scan(reader: &mut Reader, scanner: &mut Scanner) -> Result<(), Cut> {

@@ -21,17 +21,26 @@ pub(crate) struct Order {
 }
 
 /// `limit` of a list: 500 unless less is asked for.
-pub(crate) fn list_limit(payload: &Payload) -> Result<i64, DataError> {
+///
+/// # Errors
+/// 400 where it is no whole number from 0.
+pub fn list_limit(payload: &Payload) -> Result<i64, DataError> {
     Ok(whole(payload, "limit")?.unwrap_or(MAX_LIMIT).min(MAX_LIMIT))
 }
 
 /// `limit` of a `many` route: none unless asked for.
-pub(crate) fn many_limit(payload: &Payload) -> Result<Option<i64>, DataError> {
+///
+/// # Errors
+/// 400 where it is no whole number from 0.
+pub fn many_limit(payload: &Payload) -> Result<Option<i64>, DataError> {
     whole(payload, "limit")
 }
 
-/// `offset`.
-pub(crate) fn offset(payload: &Payload) -> Result<i64, DataError> {
+/// `offset`: 0 unless asked for.
+///
+/// # Errors
+/// 400 where it is no whole number from 0.
+pub fn offset(payload: &Payload) -> Result<i64, DataError> {
     Ok(whole(payload, "offset")?.unwrap_or(0))
 }
 

@@ -1,22 +1,35 @@
 //! `_rate_limit` through `/db`: admins list the counters in memory, and free clients by deleting them.
 //!
 //! The decision follows at once, because the counters in memory are what is listed and deleted. Must never show a
-//! counter to anybody else.
+//! counter to anybody else, free one that was not named, or look through a million of them on an async thread.
 
-use serde_json::{Map, Value, json};
-use zonai_data::{Caller, DataError, Payload};
-use zonai_limit_sqlite::{CounterRow, Filter, Order};
+mod wanted;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use zonai_data::{Caller, DataError, Payload, list_limit, many_limit, offset};
+use zonai_limit_sqlite::CounterRow;
 
 use crate::admin::row;
 use crate::route::Data;
 use crate::state::State;
+use wanted::Wanted;
 
-/// As for other tables.
-const MAX_LIMIT: u64 = 500;
+/// What is to be done with the counters that are wanted.
+#[derive(Clone, Copy)]
+enum Task {
+    Get,
+    List { offset: usize, limit: usize },
+    Count,
+    Delete,
+    DeleteMany { limit: usize },
+}
 
 /// Answers an admitted request for counters; `None` is 204.
 pub(super) async fn answer(
-    state: &State,
+    state: &Arc<State>,
     data: Data,
     caller: &Caller,
     payload: &Payload,
@@ -24,38 +37,89 @@ pub(super) async fn answer(
     if !caller.is_admin() {
         return Err(DataError::Forbidden);
     }
-    let wanted = Wanted::read(payload, state)?;
-    let found = wanted.find(state);
-    match data {
-        Data::Get => found
-            .first()
-            .map(|counter| Some(row(counter)))
-            .ok_or_else(not_found),
-        Data::List => {
-            let page =
-                |key, default: u64| payload.get(key).and_then(Value::as_u64).unwrap_or(default);
-            let (offset, limit) = (page("offset", 0), page("limit", MAX_LIMIT).min(MAX_LIMIT));
-            let items: Vec<Value> = found
-                .iter()
-                .skip(usize::try_from(offset).unwrap_or(usize::MAX))
-                .take(usize::try_from(limit).unwrap_or(0))
-                .map(row)
-                .collect();
-            Ok(Some(json!({"items": items, "total": found.len()})))
-        }
-        Data::Count => Ok(Some(json!(found.len()))),
-        Data::Delete => {
-            let first = found.into_iter().next().ok_or_else(not_found)?;
-            free(state, &[first]).await
-        }
-        Data::DeleteMany => free(state, &found).await,
-        Data::Create | Data::CreateMany | Data::Update | Data::UpdateMany => {
-            Err(DataError::BadRequest(
-                "`_rate_limit` holds what was counted: it can be listed and deleted from"
-                    .to_owned(),
-            ))
+    let task = Task::read(data, payload)?;
+    let wanted = Wanted::read(
+        payload.get("where"),
+        task.must_name(),
+        state.gate.ipv6_prefix,
+    )?;
+    let of_work = Arc::clone(state);
+    let runtime = Handle::current();
+    let work = move || task.perform(&wanted, &of_work, &runtime);
+    state
+        .tasks
+        .spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(DataError::internal("going through the counters", &error)))
+}
+
+impl Task {
+    fn read(data: Data, payload: &Payload) -> Result<Self, DataError> {
+        let (task, known): (_, &[&str]) = match data {
+            Data::Get => (Self::Get, &["table", "where"]),
+            Data::List => {
+                let (offset, limit) = (offset(payload)?, list_limit(payload)?);
+                let task = Self::List {
+                    offset: places(offset),
+                    limit: places(limit),
+                };
+                (task, &["table", "where", "limit", "offset"])
+            }
+            Data::Count => (Self::Count, &["table", "where"]),
+            Data::Delete => (Self::Delete, &["table", "where"]),
+            Data::DeleteMany => {
+                let limit = many_limit(payload)?.map_or(usize::MAX, places);
+                (Self::DeleteMany { limit }, &["table", "where", "limit"])
+            }
+            Data::Create | Data::CreateMany | Data::Update | Data::UpdateMany => {
+                return Err(DataError::BadRequest(
+                    "`_rate_limit` holds what was counted: it can be listed and deleted from"
+                        .to_owned(),
+                ));
+            }
+        };
+        payload.only(known)?;
+        Ok(task)
+    }
+
+    /// Whether a `where` must say which counters.
+    const fn must_name(self) -> bool {
+        matches!(self, Self::Get | Self::Delete | Self::DeleteMany { .. })
+    }
+
+    /// Goes through all counters: for a thread that may take its time.
+    fn perform(
+        self,
+        wanted: &Wanted,
+        state: &State,
+        runtime: &Handle,
+    ) -> Result<Option<Value>, DataError> {
+        let mut found = wanted.find(state);
+        match self {
+            Self::Get => found
+                .first()
+                .map(|counter| Some(row(counter)))
+                .ok_or_else(not_found),
+            Self::List { offset, limit } => {
+                let items: Vec<Value> = found.iter().skip(offset).take(limit).map(row).collect();
+                Ok(Some(json!({"items": items, "total": found.len()})))
+            }
+            Self::Count => Ok(Some(json!(found.len()))),
+            Self::Delete if found.is_empty() => Err(not_found()),
+            Self::Delete => {
+                found.truncate(1);
+                free(state, &found, runtime)
+            }
+            Self::DeleteMany { limit } => {
+                found.truncate(limit);
+                free(state, &found, runtime)
+            }
         }
     }
+}
+
+fn places(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn not_found() -> DataError {
@@ -64,120 +128,9 @@ fn not_found() -> DataError {
     }
 }
 
-async fn free(state: &State, rows: &[CounterRow]) -> Result<Option<Value>, DataError> {
-    match state.store.free_rows(rows).await {
+fn free(state: &State, rows: &[CounterRow], runtime: &Handle) -> Result<Option<Value>, DataError> {
+    match runtime.block_on(state.store.free_rows(rows)) {
         Ok(_freed) => Ok(None),
         Err(_busy) => Err(DataError::BusyWriting),
     }
-}
-
-/// Which counters are meant: columns and the values that each may have.
-struct Wanted {
-    filter: Filter,
-    columns: Vec<(String, Vec<Value>)>,
-}
-
-impl Wanted {
-    fn read(payload: &Payload, state: &State) -> Result<Self, DataError> {
-        let mut wanted = Self {
-            filter: Filter::default(),
-            columns: Vec::new(),
-        };
-        match payload.get("where") {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(condition)) => wanted.condition(condition)?,
-            Some(_) => {
-                return Err(DataError::BadRequest(
-                    "where: expected an object".to_owned(),
-                ));
-            }
-        }
-        // One client, or a network with all clients inside it: no other counter is looked at.
-        if let Some((_, values)) = wanted
-            .columns
-            .iter()
-            .find(|(column, _)| column == "client_ip")
-            && let [Value::String(text)] = values.as_slice()
-        {
-            wanted.filter.client = zonai_limit::Client::parse(text, state.gate.ipv6_prefix);
-        }
-        Ok(wanted)
-    }
-
-    fn condition(&mut self, condition: &Map<String, Value>) -> Result<(), DataError> {
-        let kind = condition.get("type").and_then(Value::as_str);
-        match (kind, condition.get("column").and_then(Value::as_str)) {
-            (Some("and"), _) => {
-                let all = condition.get("conditions").and_then(Value::as_array);
-                for part in all.into_iter().flatten() {
-                    self.condition(part.as_object().ok_or_else(too_much)?)?;
-                }
-                Ok(())
-            }
-            (Some("eq"), Some(column)) => self.allow(
-                column,
-                condition.get("value").into_iter().cloned().collect(),
-            ),
-            (Some("in"), Some(column)) => {
-                let values = condition
-                    .get("values")
-                    .and_then(Value::as_array)
-                    .ok_or_else(too_much)?;
-                self.allow(column, values.clone())
-            }
-            (Some(_), _) => Err(too_much()),
-            (None, _) => {
-                for (column, test) in condition {
-                    match test
-                        .as_object()
-                        .map(|test| (test.len(), test.get("eq"), test.get("in")))
-                    {
-                        Some((1, Some(value), None)) => self.allow(column, vec![value.clone()])?,
-                        Some((1, None, Some(Value::Array(values)))) => {
-                            self.allow(column, values.clone())?
-                        }
-                        _ => return Err(too_much()),
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn allow(&mut self, column: &str, values: Vec<Value>) -> Result<(), DataError> {
-        const COLUMNS: [&str; 7] = [
-            "id",
-            "client_ip",
-            "table",
-            "operation",
-            "window_start",
-            "count",
-            "window_ms",
-        ];
-        if !COLUMNS.contains(&column) {
-            return Err(DataError::BadRequest(format!(
-                "where: unknown column `{column}`"
-            )));
-        }
-        self.columns.push((column.to_owned(), values));
-        Ok(())
-    }
-
-    fn find(&self, state: &State) -> Vec<CounterRow> {
-        let listing = state.store.list(&self.filter, Order::Newest, 0, usize::MAX);
-        let mut rows = listing.rows;
-        rows.retain(|counter| {
-            let shown = row(counter);
-            self.columns.iter().all(|(column, values)| {
-                shown
-                    .get(column)
-                    .is_some_and(|value| values.contains(value))
-            })
-        });
-        rows
-    }
-}
-
-fn too_much() -> DataError {
-    DataError::BadRequest("where: `_rate_limit` takes `eq`, `in` and `and` only".to_owned())
 }

@@ -64,6 +64,23 @@ impl Arrived {
     }
 }
 
+impl Arrived {
+    /// Whether a body comes whose length nobody announced.
+    pub(super) fn is_unannounced(&self) -> bool {
+        !self.incoming.is_end_stream() && self.incoming.size_hint().exact().is_none()
+    }
+
+    /// As [`Self::leave`], where the body may be an unannounced one.
+    pub(super) async fn leave_late(mut self, state: &Arc<State>, answer: Answer) -> Answer {
+        if self.is_unannounced()
+            && leftover::left_of_unannounced(&mut self.incoming).await == Some(0)
+        {
+            return self.leaving.finish(state, answer);
+        }
+        self.leave(state, answer)
+    }
+}
+
 impl Leaving {
     /// The last touch of every answer.
     pub(super) fn finish(self, state: &State, mut answer: Answer) -> Answer {

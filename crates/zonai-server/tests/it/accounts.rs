@@ -1,6 +1,7 @@
 //! Accounts end to end: sign-in, tokens, mails and admins over HTTP, and the limits that fit them.
 
 mod admins;
+mod counters;
 mod doors;
 mod failed;
 mod input;

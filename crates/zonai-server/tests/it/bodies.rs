@@ -87,6 +87,49 @@ async fn a_small_rest_is_read_and_the_connection_kept() {
     assert_eq!(read_reply(&mut stream, false).await.status, 200);
 }
 
+/// Promise 4.7: of a body that came whole nothing is left, also where nobody announced its length.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_in_chunks_that_has_come_does_not_cost_the_connection() {
+    let project = Project::tasks();
+    let server = TestServer::start(&project).await;
+    let client = server.client();
+    use_up(&client, "POST", "/db", &json!({"table": "tasks"}), 10).await;
+    let mut stream = client.connect().await;
+    let text = "x".repeat(2_000);
+    let chunks = [
+        r#"{"table":"tasks","object":{"title":""#,
+        &text,
+        &text,
+        r#""}}"#,
+    ];
+    let chunk = |text: &&str| format!("{:x}\r\n{text}\r\n", text.len());
+    let body: String = chunks.iter().map(chunk).collect();
+    for following in ["", "trailer: yes\r\n", ""] {
+        let head = "POST /db HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+        let request = format!("{head}{body}0\r\n{following}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let reply = read_reply(&mut stream, false).await;
+        assert_eq!((reply.status, reply.header("connection")), (429, None));
+    }
+    let nowhere = format!(
+        "POST /nowhere HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{body}0\r\n\r\n"
+    );
+    stream.write_all(nowhere.as_bytes()).await.unwrap();
+    let reply = read_reply(&mut stream, false).await;
+    assert_eq!((reply.status, reply.header("connection")), (404, None));
+    // Who has not sent the end is not waited for.
+    let unended = format!(
+        "POST /db HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{}",
+        chunk(&chunks[0])
+    );
+    stream.write_all(unended.as_bytes()).await.unwrap();
+    let reply = read_reply(&mut stream, false).await;
+    assert_eq!(
+        (reply.status, reply.header("connection")),
+        (429, Some("close"))
+    );
+}
+
 /// Promise 7.7: without a `table` in the first MiB a request counts in `__unknown__` and is 413.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_without_a_table_in_its_first_mebibyte_is_413() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use zonai_test::TestServer;
 
-use super::{GOOD, project, sign_up, sql};
+use super::{GOOD, project, refusal, refused, sign_up, sql};
 
 /// Stands in every request as the password; must stand in no answer.
 const PASSWORD: &str = "hunter2-hunter2";
@@ -358,4 +358,36 @@ async fn a_sign_up_with_a_known_address_changes_nothing() {
         sql::<i64>(&project, "SELECT count(*) FROM users WHERE nick IS NULL"),
         1
     );
+}
+
+/// limiter.md 7.7: what names its table in the first MiB counts for that table, whether or not its `type` has come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payload_that_is_too_large_counts_for_the_table_it_names() {
+    let limits = [
+        "signIn: 2/1h",
+        "sendVerifyEmail: 2/1h",
+        "authenticate: 2/1h",
+    ];
+    let project = project(&limits);
+    let server = TestServer::start(&project).await;
+    let client = server.client();
+    let filler = "x".repeat(1 << 20);
+    for (path, collection, operation, limit, seconds) in [
+        ("/auth/sign-in", "users", "signIn", 2, 3_600),
+        ("/auth/verify-email", "users", "sendVerifyEmail", 2, 3_600),
+        ("/auth", "users", "authenticate", 2, 3_600),
+        ("/auth/confirm", "__auth_confirm__", "confirm", 100, 60),
+    ] {
+        let late = json!({"filler": filler, "table": "users"}).to_string();
+        let early = format!("{{\"table\":\"users\",\"filler\":\"{filler}\"}}");
+        for _ in 0..limit {
+            let reply = client.send("POST", path, Some(early.as_bytes())).await;
+            assert_eq!(reply.status, 413, "{path}");
+        }
+        let reply = client.send("POST", path, Some(early.as_bytes())).await;
+        let expected = refused(collection, operation, limit, seconds);
+        assert_eq!(refusal(&reply), expected, "{path}");
+        let reply = client.send("POST", path, Some(late.as_bytes())).await;
+        assert_eq!(reply.status, 413, "{path}: its table comes too late");
+    }
 }
