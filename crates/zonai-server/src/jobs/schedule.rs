@@ -95,7 +95,7 @@ fn catch_up(state: &Arc<State>) {
 
 fn start(state: &Arc<State>, name: &str, trigger: Trigger) {
     let (running, name) = (Arc::clone(state), name.to_owned());
-    state.tasks.spawn(async move {
+    state.spawn(async move {
         match running.jobs.run(&running, &name, trigger).await {
             Ok(done) => tracing::debug!(job = name, "{done}"),
             Err(JobError::Running(_)) => {
