@@ -10,6 +10,7 @@ use std::str::FromStr;
 use croner::Cron;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
+use zonai_data::DataError;
 use zonai_data::history::History;
 
 use crate::state::State;
@@ -129,7 +130,10 @@ impl Jobs {
             return Err(JobError::Running(name.to_owned()));
         };
         let pass = &*state.internal;
-        let failed = |error: zonai_data::DataError| JobError::Failed(error.to_string());
+        let failed = |error: DataError| {
+            tracing::error!(job = name, "the history cannot be written: {error}");
+            JobError::Failed(error.to_string())
+        };
         let run = self
             .history
             .begin(pass, name, trigger.name(), state.clock.wall_ms())
@@ -147,18 +151,18 @@ impl Jobs {
     }
 
     /// All jobs with their next time and last run, for `cron list`.
-    pub(crate) fn list(&self, state: &State) -> Value {
+    ///
+    /// # Errors
+    /// When the history cannot be read: nobody is told that a job never ran because of that.
+    pub(crate) fn list(&self, state: &State) -> Result<Value, DataError> {
         let now = schedule::now(state);
-        let jobs: Vec<Value> = self
+        let jobs = self
             .jobs
             .iter()
             .map(|job| {
                 let next = job.next(&now).filter(|_| job.enabled);
-                let last = self
-                    .history
-                    .runs(&*state.internal, &job.name, 1)
-                    .unwrap_or_default();
-                json!({
+                let last = self.history.runs(&*state.internal, &job.name, 1)?;
+                Ok(json!({
                     "name": job.name,
                     "schedule": job.schedule.as_str(),
                     "enabled": job.enabled,
@@ -166,10 +170,10 @@ impl Jobs {
                     "builtIn": !matches!(job.work, Work::Sql(_)),
                     "nextMs": next.map(|next| next.timestamp().as_millisecond()),
                     "last": last.first(),
-                })
+                }))
             })
-            .collect();
-        json!({"jobs": jobs})
+            .collect::<Result<Vec<_>, DataError>>()?;
+        Ok(json!({"jobs": jobs}))
     }
 }
 

@@ -65,7 +65,7 @@ impl Live {
         groups.insert(question.key().to_owned(), Arc::downgrade(&group));
         drop(groups);
         let results = group.results();
-        state.tasks.spawn(group::run(
+        state.spawn(group::run(
             Arc::downgrade(state),
             Arc::downgrade(&group),
             self.stop.clone(),

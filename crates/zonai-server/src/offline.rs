@@ -36,9 +36,12 @@ impl Offline {
     }
 
     /// Every job, as `cron.list` of a running server answers.
-    #[must_use]
-    pub fn jobs(&self) -> Value {
-        self.state.jobs.list(&self.state)
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn jobs(&self) -> Result<Value, JobError> {
+        let jobs = self.state.jobs.list(&self.state);
+        jobs.map_err(|error| JobError::Failed(format!("the history cannot be read: {error}")))
     }
 
     /// Runs a job now. What it did.

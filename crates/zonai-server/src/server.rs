@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonai_clock::Clock;
 use zonai_limit::Registration;
+use zonai_limit_sqlite::CloseReport;
 use zonai_policy::Diagnostic;
 use zonai_project::InCode;
 use zonai_project::policies::Reload;
@@ -171,7 +172,10 @@ impl Running {
     }
 }
 
-/// Ends what a state holds: what runs is finished, counters are written.
+/// How long what was cut off may take to end, and what is closed after the requests may take at least.
+const AT_LAST: Duration = Duration::from_secs(5);
+
+/// Ends what a state holds: what runs is finished or cut off, counters are written.
 pub(crate) async fn close(state: &State, background: Option<background::Background>) -> bool {
     state.tasks.close();
     let grace = state.bounds.stop_grace;
@@ -181,8 +185,19 @@ pub(crate) async fn close(state: &State, background: Option<background::Backgrou
     if !finished {
         tracing::warn!(
             seconds = grace.as_secs(),
-            "some requests did not finish in time and were cut off"
+            left = state.tasks.len(),
+            "some requests, streams or jobs did not finish in time and are cut off"
         );
+        state.cut_off();
+        if tokio::time::timeout(AT_LAST, state.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::error!(
+                left = state.tasks.len(),
+                "some tasks do not end; stopping without them"
+            );
+        }
     }
     if let Some(background) = background {
         background.stop().await;
@@ -193,13 +208,33 @@ pub(crate) async fn close(state: &State, background: Option<background::Backgrou
         data.engine().close();
         store.close()
     });
-    match tokio::time::timeout(grace.max(Duration::from_secs(5)), closed).await {
-        Ok(Ok(report)) if report.unwritten == 0 => finished,
-        _ => {
-            tracing::error!("some rate limit counters could not be written");
+    let patience = grace.max(AT_LAST);
+    match tokio::time::timeout(patience, closed).await {
+        Ok(Ok(report)) => finished & all_written(&report),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "closing the data file and the counter file failed");
+            false
+        }
+        Err(_elapsed) => {
+            tracing::error!(
+                seconds = patience.as_secs(),
+                "the data file and the counter file take too long to close; stopping without them"
+            );
             false
         }
     }
+}
+
+fn all_written(report: &CloseReport) -> bool {
+    if report.unwritten > 0 {
+        let reason = report.fault.as_ref().map(ToString::to_string);
+        tracing::error!(
+            unwritten = report.unwritten,
+            reason = reason.as_deref(),
+            "some rate limit counters could not be written; the next start counts from what the file shows"
+        );
+    }
+    report.unwritten == 0
 }
 
 fn lines(faults: &[Diagnostic]) -> String {

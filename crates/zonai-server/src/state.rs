@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_clock::Clock;
 use zonai_limit::{Admitted, Internal};
@@ -49,6 +50,8 @@ pub(crate) struct State {
     pub(crate) telemetry: Telemetry,
     /// Everything that runs beside the accept loops; joined at the end.
     pub(crate) tasks: TaskTracker,
+    /// Ends what [`State::spawn`] started and what did not end in time by itself.
+    pub(crate) cut: CancellationToken,
     pub(crate) started_ms: i64,
 }
 
@@ -57,6 +60,18 @@ impl State {
     pub(crate) fn operation_name<'n>(&self, table: &str, asked: &'n str) -> &'n str {
         self.operations
             .registered_as(table, asked, || self.data.has_operation(table, asked))
+    }
+
+    /// Runs work beside the requests, until it is done or is cut off.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let cut = self.cut.clone();
+        self.tasks.spawn(cut.run_until_cancelled_owned(work));
+    }
+
+    /// Ends every connection, with the requests on it, and all work beside them.
+    pub(crate) fn cut_off(&self) {
+        self.watch.cut();
+        self.cut.cancel();
     }
 
     /// Counts what an observed or exempt limit would have refused.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use zonai_clock::{Clock, Hand};
+use zonai_project::settings::Settings;
 use zonai_test::Project;
 
 use crate::server::{Additions, start};
@@ -11,8 +12,12 @@ use crate::state::State;
 
 /// The state of a project's server, under a hand-set clock. Nothing runs beside it.
 pub(crate) async fn state(project: &Project) -> (Arc<State>, Hand) {
+    state_of(project.settings()).await
+}
+
+/// The same with settings of the test's own.
+pub(crate) async fn state_of(settings: Settings) -> (Arc<State>, Hand) {
     let (clock, hand) = Clock::manual();
-    let settings = project.settings();
     let state = start::state(
         settings,
         Additions::default(),

@@ -40,7 +40,7 @@ pub struct ReadPlan {
     pub(super) unseen: Unseen,
     pub(super) expand: Vec<Expand>,
     pub(super) shape: Shape,
-    /// Touches a handful of rows by a key.
+    /// Touches one row, by its key: no related ones, and no others for its rule.
     pub(super) short: bool,
     other_tables: BTreeSet<String>,
 }
@@ -143,7 +143,8 @@ pub(super) fn read(
     let mut other_tables: BTreeSet<String> =
         rule.iter().flat_map(|rule| rule.reads.clone()).collect();
     let expand = expand(inner, caller, &table, payload, kind, &mut other_tables)?;
-    let short = kind == ReadKind::Get && table.key_column().is_some_and(|key| condition.pins(key));
+    let by_key = table.key_column().is_some_and(|key| condition.pins(key));
+    let short = kind == ReadKind::Get && by_key && expand.is_empty() && other_tables.is_empty();
     let query = Query {
         table: &table,
         condition: &condition,
@@ -151,7 +152,7 @@ pub(super) fn read(
         unseen,
     };
     let shape = match kind {
-        ReadKind::Get => query.get(short),
+        ReadKind::Get => query.get(by_key),
         ReadKind::Count => Shape::Count {
             refused: query.refused(),
             total: query.total(&[]),

@@ -53,7 +53,7 @@ fn rules(data: &Data, entries: &[(&str, &str)]) -> Rules {
     rules
 }
 
-fn set(data: &Data, entries: &[(&str, &str)]) {
+pub(crate) fn set(data: &Data, entries: &[(&str, &str)]) {
     data.db.set_rights(Box::new(rules(data, entries)));
 }
 

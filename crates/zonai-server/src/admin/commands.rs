@@ -27,7 +27,7 @@ pub(super) async fn answer(state: &Arc<State>, request: &Value) -> Result<Value,
         "limits.top" => Ok(top(state)),
         "limits.counters" => counters(state, request),
         "limits.free" => free(state, request).await,
-        "cron.list" => Ok(state.jobs.list(state)),
+        "cron.list" => state.jobs.list(state).map_err(|error| error.to_string()),
         "cron.run" => run_job(state, request).await,
         other => Err(format!("unknown command `{other}`")),
     }

@@ -46,7 +46,7 @@ pub(crate) enum Told {
     Nothing,
     /// The server stops: finish what is asked, take nothing more.
     Finish,
-    /// The watch ends the connection.
+    /// End now: it is overdue, its place is needed, or the server has waited for it long enough.
     End,
 }
 
@@ -247,6 +247,13 @@ impl Watch {
         open.stopping = true;
         for activity in open.connections.values() {
             activity.tell(Told::Finish);
+        }
+    }
+
+    /// Ends every connection, whatever is being answered on it.
+    pub(crate) fn cut(&self) {
+        for activity in self.open.lock().connections.values() {
+            activity.tell(Told::End);
         }
     }
 

@@ -22,7 +22,10 @@ pub(super) async fn answer(passed: Passed<'_>, admin: Admin) -> Answer {
     }
     match admin {
         Admin::Metrics => metrics(passed.state),
-        Admin::CronList => reply::data(&passed.state.jobs.list(passed.state)),
+        Admin::CronList => match passed.state.jobs.list(passed.state) {
+            Ok(jobs) => reply::data(&jobs),
+            Err(error) => errors::data(&error),
+        },
         Admin::CronRun => cron_run(&passed).await,
     }
 }

@@ -105,6 +105,7 @@ pub(crate) async fn state(
         self_check: SelfCheck::new(gate.trusted_proxy.is_some()),
         telemetry: Telemetry::new(),
         tasks: TaskTracker::new(),
+        cut: CancellationToken::new(),
         started_ms: clock.wall_ms(),
         live: Live::new(settings.bounds.streams_per_client, stop),
         auth_tables,

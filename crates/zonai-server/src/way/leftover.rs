@@ -77,7 +77,7 @@ pub(crate) fn settle_left(
         Some(0) => {}
         Some(left) if left <= KEEP => {
             let bytes = usize::try_from(left).unwrap_or(usize::MAX);
-            state.tasks.spawn(drop_rest(incoming, bytes, WITHIN));
+            state.spawn(drop_rest(incoming, bytes, WITHIN));
         }
         _ => {
             in_flight.activity().linger.store(true, Ordering::Relaxed);

@@ -1,5 +1,8 @@
 //! The end of a server: nothing is cut, nothing is forgotten.
 
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use zonai_test::{Project, TestServer};
 
 use crate::{DEFAULT, list, use_up_lists};
@@ -39,4 +42,28 @@ async fn a_stop_does_not_wait_for_idle_connections() {
         tokio::time::timeout(std::time::Duration::from_secs(5), server.running.stop()).await;
     assert!(stopped.expect("the stop waits for idle connections"));
     drop(half);
+}
+
+/// What does not finish within `stopGrace` is ended before the stop returns, and the stop says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_what_does_not_finish_in_time() {
+    let project = Project::tasks();
+    let settings = "listen: [\"127.0.0.1:0\"]\nserver: {stopGrace: 0s}\n";
+    project.file("zonai.yaml", settings);
+    let server = TestServer::start(&project).await;
+    let mut client = server.client().connect().await;
+    // A body that never comes: the server says that it waits for it.
+    let head = "POST /db HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+                expect: 100-continue\r\ncontent-length: 100\r\n\r\n";
+    client.write_all(head.as_bytes()).await.unwrap();
+    let mut bytes = [0; 12];
+    let asked = tokio::time::timeout(Duration::from_secs(10), client.read_exact(&mut bytes));
+    asked.await.expect("an answer").unwrap();
+    assert_eq!(&bytes, b"HTTP/1.1 100");
+
+    let stopped = tokio::time::timeout(Duration::from_secs(10), server.running.stop());
+    assert!(!stopped.await.expect("the stop ends"), "it was cut off");
+    let mut rest = Vec::new();
+    let end = tokio::time::timeout(Duration::from_secs(10), client.read_to_end(&mut rest));
+    let _ = end.await.expect("the connection is still open");
 }

@@ -27,7 +27,10 @@ fn list(arguments: &CronListArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
     let answer = match socket::ask(&app.draft().paths.data, &json!({"command": "cron.list"}))? {
         Some(answer) => answer,
-        None => offline(app, async |project| Ok(project.jobs()))?,
+        None => offline(app, async |project| {
+            let jobs = project.jobs();
+            jobs.map_err(|error| Error::Server(error.to_string()))
+        })?,
     };
     match arguments.format {
         Format::Json => output::json(&answer),

@@ -38,7 +38,7 @@ async fn listed(admin: &Client, condition: &Value) -> Vec<(String, u64)> {
     items.iter().map(pair).collect()
 }
 
-/// limiter.md 7.6: the rights.
+/// Promise 7.6: the rights.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_admins_see_and_free_counters() {
     let project = project(&[]);
@@ -60,7 +60,7 @@ async fn only_admins_see_and_free_counters() {
     assert_eq!(admin.json("POST", "/db", &row).await.status, 400);
 }
 
-/// limiter.md 7.6: the decision follows at once.
+/// Promise 7.6: the decision follows at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_an_admin_frees_is_served_at_once() {
     let project = project(&[]);

@@ -360,7 +360,7 @@ async fn a_sign_up_with_a_known_address_changes_nothing() {
     );
 }
 
-/// limiter.md 7.7: what names its table in the first MiB counts for that table, whether or not its `type` has come.
+/// Promise 7.7: what names its table in the first MiB counts for that table, whether or not its `type` has come.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payload_that_is_too_large_counts_for_the_table_it_names() {
     let limits = [
