@@ -1,7 +1,8 @@
 //! `docs/design/promises.md` against the tests: no promise loses its test.
 //!
 //! A row is `| number | promise | tests |`. A test is `crate::name_of_the_function`, a script of the project its
-//! path. A promise that nothing holds yet says `missing` and stands under "Not yet". Must never run a test.
+//! path. What no run of all tests runs stands behind `by hand:`, and its command in `CONTRIBUTING.md`. A promise that
+//! nothing holds yet says `missing` and stands under "Not yet". Must never run a test.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -11,6 +12,10 @@ use crate::source::Source;
 use crate::tree;
 
 const PAGE: &str = "docs/design/promises.md";
+/// Where the commands of what runs by hand stand.
+const COMMANDS: &str = "CONTRIBUTING.md";
+/// In front of what no run of all tests runs.
+const BY_HAND: &str = "by hand:";
 /// How many numbered promises each section of the limiter has; each must be on the page.
 const SECTIONS: [usize; 9] = [6, 6, 8, 8, 7, 1, 7, 3, 3];
 
@@ -21,7 +26,17 @@ struct Promise {
     number: String,
     text: String,
     tests: Vec<String>,
+    by_hand: Vec<String>,
     missing: bool,
+}
+
+/// What the page is held against.
+struct Project<F> {
+    tests: BTreeSet<String>,
+    /// Tests that are ignored unless somebody asks for them.
+    ignored: BTreeSet<String>,
+    commands: String,
+    is_file: F,
 }
 
 /// `cargo xtask promises`.
@@ -32,7 +47,8 @@ pub(crate) fn run() -> Result<ExitCode, tree::Error> {
         let held = if promise.missing {
             "missing".to_owned()
         } else {
-            promise.tests.join(", ")
+            let all = [promise.tests, promise.by_hand].concat();
+            all.join(", ")
         };
         println!("{:6} {}\n       {held}", promise.number, promise.text);
     }
@@ -44,22 +60,26 @@ pub(crate) fn run() -> Result<ExitCode, tree::Error> {
 /// Adds what is wrong with the page to `report`.
 pub(crate) fn check(sources: &[Source], report: &mut Report) -> Result<(), tree::Error> {
     let page = std::fs::read_to_string(tree::root().join(PAGE))?;
-    let tests = known_tests(sources);
-    let is_file = |path: &str| tree::root().join(path).is_file();
-    faults(&page, &tests, is_file, report);
+    let project = Project {
+        tests: known_tests(sources, false),
+        ignored: known_tests(sources, true),
+        commands: std::fs::read_to_string(tree::root().join(COMMANDS))?,
+        is_file: |path: &str| tree::root().join(path).is_file(),
+    };
+    faults(&page, &project, report);
     complete(&page, report);
     Ok(())
 }
 
-/// Every test of the project as `crate::name`.
-fn known_tests(sources: &[Source]) -> BTreeSet<String> {
+/// Every test of the project as `crate::name`: those that are `ignored`, or the others.
+fn known_tests(sources: &[Source], ignored: bool) -> BTreeSet<String> {
     let mut known = BTreeSet::new();
     for source in sources {
         let package = source.package().rsplit('/').next().unwrap_or("").to_owned();
         for test in source
             .functions()
             .into_iter()
-            .filter(|function| function.is_test)
+            .filter(|function| function.is_test && function.is_ignored == ignored)
         {
             known.insert(format!("{package}::{}", test.name));
         }
@@ -67,30 +87,23 @@ fn known_tests(sources: &[Source]) -> BTreeSet<String> {
     known
 }
 
-fn faults(
-    page: &str,
-    tests: &BTreeSet<String>,
-    is_file: impl Fn(&str) -> bool,
-    report: &mut Report,
-) {
+fn faults(page: &str, project: &Project<impl Fn(&str) -> bool>, report: &mut Report) {
     let waiting = not_yet(page);
     for promise in rows(page) {
         let Promise { line, number, .. } = &promise;
         let place = format!("{PAGE}:{line}");
         for name in &promise.tests {
-            let exists = if name.contains("::") {
-                tests.contains(name)
-            } else {
-                is_file(name)
-            };
-            if !exists {
-                report.fault(
-                    &place,
-                    format_args!("{number} names `{name}`, which does not exist"),
-                );
+            if let Some(why) = project.no_test(name) {
+                report.fault(&place, format_args!("{number} names `{name}`, which {why}"));
             }
         }
-        match (promise.tests.is_empty(), waiting.contains(number)) {
+        for name in &promise.by_hand {
+            if let Some(why) = project.not_by_hand(name) {
+                report.fault(&place, format_args!("{number} names `{name}`, which {why}"));
+            }
+        }
+        let unheld = promise.tests.is_empty() && promise.by_hand.is_empty();
+        match (unheld, waiting.contains(number)) {
             (true, false) => report.fault(
                 &place,
                 format_args!("{number} has no test and is not under \"Not yet\""),
@@ -109,6 +122,36 @@ fn faults(
                 &place,
                 format_args!("{number} is partly missing and is not under \"Not yet\""),
             );
+        }
+    }
+}
+
+impl<F: Fn(&str) -> bool> Project<F> {
+    /// Why a name is none that holds a promise in every run of the tests.
+    fn no_test(&self, name: &str) -> Option<&'static str> {
+        if self.ignored.contains(name) {
+            return Some("is ignored: put it behind `by hand:`");
+        }
+        (!self.exists(name)).then_some("does not exist")
+    }
+
+    /// Why a name is none that holds a promise by hand.
+    fn not_by_hand(&self, name: &str) -> Option<&'static str> {
+        if self.tests.contains(name) {
+            return Some("every run of the tests runs: take it in front of `by hand:`");
+        }
+        if !self.exists(name) {
+            return Some("does not exist");
+        }
+        let function = name.rsplit("::").next().unwrap_or(name);
+        (!self.commands.contains(function)).then_some("has no command in CONTRIBUTING")
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        if name.contains("::") {
+            self.tests.contains(name) || self.ignored.contains(name)
+        } else {
+            (self.is_file)(name)
         }
     }
 }
@@ -148,18 +191,15 @@ fn rows(page: &str) -> Vec<Promise> {
                 .map(cell)
                 .collect();
             let [number, text, held] = <[String; 3]>::try_from(cells).ok()?;
+            let (tests, by_hand) = held.split_once(BY_HAND).unwrap_or((&held, ""));
             number
                 .contains(|c: char| c.is_ascii_digit())
                 .then(|| Promise {
                     line,
                     number,
                     text,
-                    tests: held
-                        .split('`')
-                        .skip(1)
-                        .step_by(2)
-                        .map(str::to_owned)
-                        .collect(),
+                    tests: names(tests),
+                    by_hand: names(by_hand),
                     missing: held
                         .split('`')
                         .step_by(2)
@@ -167,6 +207,12 @@ fn rows(page: &str) -> Vec<Promise> {
                 })
         })
         .collect()
+}
+
+/// What stands between backticks.
+fn names(text: &str) -> Vec<String> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.map(str::to_owned).collect()
 }
 
 /// The numbers listed under "Not yet": `- 4.2: why`.
@@ -181,15 +227,35 @@ fn not_yet(page: &str) -> BTreeSet<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{complete, faults, known_tests, rows};
+    use super::{Project, complete, faults, known_tests, rows};
     use crate::report::Report;
     use crate::source::Source;
 
     fn check(page: &str) -> Report {
-        let tests: BTreeSet<String> = ["zonai-limit::exact".to_owned()].into();
+        let set = |name: &str| BTreeSet::from([name.to_owned()]);
+        let project = Project {
+            tests: set("zonai-limit::exact"),
+            ignored: set("zonai-limit::slow"),
+            commands: "cargo nextest run --run-ignored only slow\nbench/run".to_owned(),
+            is_file: |path: &str| ["bench/run", "bench/soak"].contains(&path),
+        };
         let mut report = Report::default();
-        faults(page, &tests, |path| path == "bench/run", &mut report);
+        faults(page, &project, &mut report);
         report
+    }
+
+    #[test]
+    fn an_ignored_test_holds_a_promise_by_hand_only() {
+        let found = check("| 1.1 | Counts. | `zonai-limit::slow` |").faults;
+        assert!(found[0].contains("is ignored"), "{found:?}");
+        let by_hand =
+            "| 1.1 | Counts. | `zonai-limit::exact`, by hand: `zonai-limit::slow`, `bench/run` |";
+        assert!(check(by_hand).faults.is_empty());
+        let found = check("| 1.1 | Counts. | by hand: `zonai-limit::exact` |").faults;
+        assert!(found[0].contains("every run"), "{found:?}");
+        let found = check("| 1.1 | Counts. | by hand: `bench/soak`, `bench/gone` |").faults;
+        assert!(found[0].contains("no command"), "{found:?}");
+        assert!(found[1].contains("does not exist"), "{found:?}");
     }
 
     #[test]
@@ -250,11 +316,15 @@ mod tests {
     fn tests_are_known_by_crate_and_name() {
         let source = Source::new(
             "crates/zonai-limit/tests/it/a.rs",
-            "#[test]\nfn exact() {}\nfn helper() {}\n",
+            "#[test]\nfn exact() {}\n#[test]\n#[ignore = \"minutes\"]\nfn slow() {}\nfn helper() {}\n",
         );
         assert_eq!(
-            known_tests(&[source]),
+            known_tests(std::slice::from_ref(&source), false),
             ["zonai-limit::exact".to_owned()].into()
+        );
+        assert_eq!(
+            known_tests(&[source], true),
+            ["zonai-limit::slow".to_owned()].into()
         );
     }
 

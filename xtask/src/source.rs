@@ -30,6 +30,8 @@ pub(crate) struct Function {
     pub(crate) lines: usize,
     /// Stands under `#[test]` or the like.
     pub(crate) is_test: bool,
+    /// Stands under `#[ignore]`: runs by hand only.
+    pub(crate) is_ignored: bool,
 }
 
 impl Source {
@@ -100,7 +102,8 @@ impl Source {
                     name: name.to_owned(),
                     line,
                     lines: line_of(&self.code, end) - line + 1,
-                    is_test: under_test_attribute(&lines, line),
+                    is_test: under_attribute(&lines, line, "test"),
+                    is_ignored: under_attribute(&lines, line, "ignore"),
                 });
             }
         }
@@ -144,8 +147,8 @@ fn line_of(code: &str, at: usize) -> usize {
     code[..at].bytes().filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// Whether an attribute that ends in `test` (`#[test]`, `#[tokio::test(…)]`) stands right above line `line`.
-fn under_test_attribute(lines: &[&str], line: usize) -> bool {
+/// Whether an attribute whose name ends in `last` (`#[test]`, `#[tokio::test(…)]`) stands right above line `line`.
+fn under_attribute(lines: &[&str], line: usize, last: &str) -> bool {
     lines[..line - 1]
         .iter()
         .rev()
@@ -158,8 +161,8 @@ fn under_test_attribute(lines: &[&str], line: usize) -> bool {
         })
         .any(|above| {
             let name = above.trim().trim_start_matches("#[");
-            let name = name.split(['(', ']']).next().unwrap_or("");
-            above.trim().starts_with("#[") && name.rsplit("::").next() == Some("test")
+            let name = name.split(['(', ']', ' ']).next().unwrap_or("");
+            above.trim().starts_with("#[") && name.rsplit("::").next() == Some(last)
         })
 }
 
@@ -191,6 +194,9 @@ mod tests {
     }
     #[tokio::test(flavor = \"current_thread\")]
     async fn holds_too() {}
+    #[test]
+    #[ignore = \"takes a minute\"]
+    fn holds_by_hand() {}
     fn helper() {}
 }
 ";
@@ -201,15 +207,16 @@ mod tests {
         let found: Vec<_> = source
             .functions()
             .into_iter()
-            .map(|f| (f.name, f.line, f.lines, f.is_test))
+            .map(|f| (f.name, f.line, f.lines, f.is_test, f.is_ignored))
             .collect();
         assert_eq!(
             found,
             [
-                ("first".to_owned(), 2, 3, false),
-                ("holds".to_owned(), 9, 3, true),
-                ("holds_too".to_owned(), 13, 1, true),
-                ("helper".to_owned(), 14, 1, false),
+                ("first".to_owned(), 2, 3, false, false),
+                ("holds".to_owned(), 9, 3, true, false),
+                ("holds_too".to_owned(), 13, 1, true, false),
+                ("holds_by_hand".to_owned(), 16, 1, true, true),
+                ("helper".to_owned(), 17, 1, false, false),
             ]
         );
     }

@@ -13,7 +13,7 @@ use crate::files::{shown, yaml_files};
 pub struct CronFile {
     /// What it is called in the history, and by hand.
     pub name: String,
-    /// When it runs, in UTC.
+    /// When it runs, in the time zone of the machine.
     pub schedule: Cron,
     /// One or more statements.
     pub sql: String,
