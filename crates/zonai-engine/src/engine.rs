@@ -5,6 +5,7 @@
 //! beyond that they are turned away at once, never queued without end.
 
 mod connection;
+mod deadline;
 mod options;
 mod queue;
 mod readers;
@@ -19,9 +20,11 @@ use rusqlite::Connection;
 
 pub use connection::open_for_setup;
 pub(crate) use connection::setup;
+use deadline::Closing;
 pub use options::{EngineOptions, OpenError};
 use readers::Readers;
 use writer::Writer;
+use zonai_clock::Clock;
 
 use crate::changes::Changes;
 use crate::{DataError, Pass};
@@ -37,6 +40,8 @@ struct Shared {
     writer: Writer,
     readers: Readers,
     changes: Changes,
+    closing: Closing,
+    clock: Clock,
     /// Jobs that were handed in since the start.
     jobs: AtomicU64,
 }
@@ -48,14 +53,17 @@ impl Engine {
     /// When the file cannot be opened or made, is no SQLite file, or a thread cannot be started.
     pub fn open(path: &Path, options: &EngineOptions) -> Result<Self, OpenError> {
         let changes = Changes::new(options.change_backlog);
-        let writer = Writer::start(path, options, changes.clone())?;
-        let readers = Readers::start(path, options)?;
+        let closing = Closing::new();
+        let writer = Writer::start(path, options, changes.clone(), &closing)?;
+        let readers = Readers::start(path, options, &closing)?;
         Ok(Self {
             shared: Arc::new(Shared {
                 path: path.to_owned(),
                 writer,
                 readers,
                 changes,
+                closing,
+                clock: options.clock.clone(),
                 jobs: AtomicU64::new(0),
             }),
         })
@@ -77,7 +85,24 @@ impl Engine {
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         self.shared.jobs.fetch_add(1, Ordering::Relaxed);
-        let answer = self.shared.writer.submit(job)?;
+        let answer = self.shared.writer.submit(job, true)?;
+        answer
+            .await
+            .unwrap_or_else(|lost| Err(DataError::internal("waiting for a write", &lost).into()))
+    }
+
+    /// As [`Engine::write`], for what the project itself wrote down: it may take as long as it takes.
+    ///
+    /// # Errors
+    /// As [`Engine::write`].
+    pub(crate) async fn write_at_length<T, E, F>(&self, _pass: &impl Pass, job: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DataError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        self.shared.jobs.fetch_add(1, Ordering::Relaxed);
+        let answer = self.shared.writer.submit(job, false)?;
         answer
             .await
             .unwrap_or_else(|lost| Err(DataError::internal("waiting for a write", &lost).into()))
@@ -145,8 +170,9 @@ impl Engine {
     }
 
     /// Takes no more work, finishes what was taken, and joins the threads. Later uses get [`DataError::Internal`].
-    /// Blocks: at most as long as what is queued takes.
+    /// Blocks, for two seconds at most: what takes longer is broken off, and undone.
     pub fn close(&self) {
+        self.shared.closing.begin(&self.shared.clock);
         self.shared.writer.close();
         self.shared.readers.close();
     }

@@ -176,7 +176,7 @@ impl History {
             conn.execute_batch(&sql)?;
             Ok(conn.total_changes() - before)
         };
-        let changed: Result<u64, JobFailed> = self.engine.write(pass, run).await;
+        let changed: Result<u64, JobFailed> = self.engine.write_at_length(pass, run).await;
         changed.map_err(|JobFailed(why)| why)
     }
 }

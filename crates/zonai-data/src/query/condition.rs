@@ -78,11 +78,13 @@ impl Condition {
         Self::All(Vec::new())
     }
 
-    /// Whether the condition can only hold for the row with one value in `column`, because it says `column eq value` at
-    /// the top or inside an `and` at the top.
+    /// Whether the condition says `column eq value` and nothing else, so that looking for its row takes no time worth speaking of.
     pub(crate) fn pins(&self, column: usize) -> bool {
         match self {
-            Self::All(conditions) => conditions.iter().any(|condition| condition.pins(column)),
+            Self::All(conditions) => match conditions.as_slice() {
+                [only] => only.pins(column),
+                _ => false,
+            },
             Self::Test(test) => {
                 test.column == column
                     && test.operator == Operator::Eq

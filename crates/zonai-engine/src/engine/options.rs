@@ -18,14 +18,15 @@ pub struct EngineOptions {
     pub busy_timeout: Duration,
     /// Prepared statements kept per connection (256).
     pub statements: usize,
-    /// How long one read may take before it is broken off with 503 (10 s).
-    pub read_time: Duration,
+    /// How long one read or write of a request may take before it is broken off with 503 (10 s). The SQL of a project's jobs may
+    /// take longer.
+    pub time: Duration,
     /// Sync the disk on every commit, so that a power cut loses nothing (off: it may lose the last moments; a killed
     /// process loses nothing either way).
     pub sync_every_commit: bool,
     /// Change sets kept for a slow subscriber before it is told that anything may have changed (256).
     pub change_backlog: usize,
-    /// What `read_time` is measured with. A database puts its own here.
+    /// What `time` is measured with. A database puts its own here.
     pub clock: Clock,
 }
 
@@ -38,7 +39,7 @@ impl Default for EngineOptions {
             readers: cores.clamp(2, 16),
             busy_timeout: Duration::from_secs(5),
             statements: 256,
-            read_time: Duration::from_secs(10),
+            time: Duration::from_secs(10),
             sync_every_commit: false,
             change_backlog: 256,
             clock: Clock::system(),

@@ -13,6 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::deadline::Closing;
 use super::queue::{Queue, Refused};
 use super::{EngineOptions, OpenError};
 use crate::DataError;
@@ -29,11 +30,15 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(path: &Path, options: &EngineOptions) -> Result<Self, OpenError> {
+    pub(super) fn start(
+        path: &Path,
+        options: &EngineOptions,
+        closing: &Closing,
+    ) -> Result<Self, OpenError> {
         let queue: Arc<Queue<Job>> = Arc::new(Queue::new(options.reads));
         let count = options.readers.max(1);
         let here = (0..count)
-            .map(|_| Reader::open(path, options).map(Mutex::new))
+            .map(|_| Reader::open(path, options, closing).map(Mutex::new))
             .collect::<Result<Vec<_>, _>>()?;
         let readers = Self {
             queue,
@@ -43,7 +48,7 @@ impl Readers {
             limit: options.reads,
         };
         for at in 0..count {
-            let reader = Reader::open(path, options)?;
+            let reader = Reader::open(path, options, closing)?;
             let queue = Arc::clone(&readers.queue);
             let thread = std::thread::Builder::new()
                 .name(format!("zonai-read-{at}"))
@@ -69,6 +74,10 @@ impl Readers {
         let place = self.place()?;
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |reader| {
+            // Nobody waits for it any more.
+            if reply.is_closed() {
+                return;
+            }
             let result = reader.snapshot(job);
             // Given back first, so that who has an answer also finds a free place.
             drop(place);

@@ -15,6 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::connection::{self, Role};
+use super::deadline::{Closing, Deadline};
 use super::queue::{Queue, Refused, Taken};
 use super::{EngineOptions, OpenError};
 use crate::DataError;
@@ -38,15 +39,17 @@ impl Writer {
         path: &Path,
         options: &EngineOptions,
         changes: Changes,
+        closing: &Closing,
     ) -> Result<Self, OpenError> {
-        let conn = connection::open(path, options, Role::Write)?;
+        let mut conn = connection::open(path, options, Role::Write)?;
+        let deadline = Deadline::watch(&mut conn, path, options, closing)?;
         let seen = data_version(&conn).ok();
         let queue = Arc::new(Queue::new(options.write_queue));
         let thread = std::thread::Builder::new()
             .name("zonai-write".to_owned())
             .spawn({
                 let queue = Arc::clone(&queue);
-                move || run(&conn, &queue, changes, seen)
+                move || run(&conn, &deadline, &queue, changes, seen)
             })
             .map_err(OpenError::Thread)?;
         Ok(Self {
@@ -55,9 +58,11 @@ impl Writer {
         })
     }
 
+    /// `bounded`: broken off when it takes longer than a request may.
     pub(super) fn submit<T, E, F>(
         &self,
         job: F,
+        bounded: bool,
     ) -> Result<oneshot::Receiver<Result<T, E>>, DataError>
     where
         T: Send + 'static,
@@ -65,7 +70,7 @@ impl Writer {
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        match self.queue.push(Box::new(Typed::new(job, reply))) {
+        match self.queue.push(Box::new(Typed::new(job, reply, bounded))) {
             Ok(()) => Ok(answer),
             Err(Refused::Full) => Err(DataError::BusyWriting),
             Err(Refused::Closed) => Err(DataError::internal(
@@ -94,7 +99,13 @@ impl Drop for Writer {
     }
 }
 
-fn run(conn: &Connection, queue: &Queue<Box<dyn Job>>, changes: Changes, seen: Option<i64>) {
+fn run(
+    conn: &Connection,
+    deadline: &Deadline,
+    queue: &Queue<Box<dyn Job>>,
+    changes: Changes,
+    seen: Option<i64>,
+) {
     let recorder = Recorder::attach(conn, changes, seen);
     let mut jobs = Vec::new();
     loop {
@@ -104,7 +115,7 @@ fn run(conn: &Connection, queue: &Queue<Box<dyn Job>>, changes: Changes, seen: O
             IDLE
         };
         match queue.take_all(&mut jobs, patience) {
-            Taken::Some => batch::run(conn, &mut jobs, &recorder),
+            Taken::Some => batch::run(conn, deadline, &mut jobs, &recorder),
             Taken::Nothing => {}
             Taken::Closed => break,
         }

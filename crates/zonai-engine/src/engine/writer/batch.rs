@@ -2,14 +2,20 @@
 
 use rusqlite::Connection;
 
+use super::Deadline;
 use super::Job;
 use crate::DataError;
 use crate::changes::Recorder;
 use crate::engine::status;
 
 /// Runs the jobs, commits once, answers all. `jobs` is empty afterwards.
-pub(super) fn run(conn: &Connection, jobs: &mut Vec<Box<dyn Job>>, recorder: &Recorder<'_>) {
-    if let Err(error) = begin_run_commit(conn, jobs, recorder) {
+pub(super) fn run(
+    conn: &Connection,
+    deadline: &Deadline,
+    jobs: &mut Vec<Box<dyn Job>>,
+    recorder: &Recorder<'_>,
+) {
+    if let Err(error) = begin_run_commit(conn, deadline, jobs, recorder) {
         if !conn.is_autocommit()
             && let Err(cause) = execute(conn, "ROLLBACK")
         {
@@ -30,6 +36,7 @@ pub(super) fn run(conn: &Connection, jobs: &mut Vec<Box<dyn Job>>, recorder: &Re
 
 fn begin_run_commit(
     conn: &Connection,
+    deadline: &Deadline,
     jobs: &mut [Box<dyn Job>],
     recorder: &Recorder<'_>,
 ) -> rusqlite::Result<()> {
@@ -37,7 +44,12 @@ fn begin_run_commit(
     for at in 0..jobs.len() {
         execute(conn, "SAVEPOINT job")?;
         let mark = recorder.mark();
-        let keep = jobs[at].run(conn);
+        let job = &mut jobs[at];
+        let keep = if job.is_bounded() {
+            deadline.hold(|| job.run(conn))
+        } else {
+            job.run(conn)
+        };
         if conn.is_autocommit() {
             lost(conn, &mut jobs[..=at], recorder)?;
             continue;

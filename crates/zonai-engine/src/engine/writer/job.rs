@@ -10,6 +10,8 @@ use crate::DataError;
 pub(super) trait Job: Send {
     /// Runs the work and keeps its result. True when its changes are to be kept.
     fn run(&mut self, conn: &Connection) -> bool;
+    /// Whether it may take only as long as a request.
+    fn is_bounded(&self) -> bool;
     /// What it did cannot be kept, whatever it returned.
     fn fail(&mut self, error: DataError);
     /// Hands the result over. Only after the transaction has ended.
@@ -21,14 +23,16 @@ pub(super) struct Typed<T, E, F> {
     /// `None` until it ran or failed.
     result: Option<Result<T, E>>,
     reply: oneshot::Sender<Result<T, E>>,
+    bounded: bool,
 }
 
 impl<T, E, F> Typed<T, E, F> {
-    pub(super) fn new(work: F, reply: oneshot::Sender<Result<T, E>>) -> Self {
+    pub(super) fn new(work: F, reply: oneshot::Sender<Result<T, E>>, bounded: bool) -> Self {
         Self {
             work: Some(work),
             result: None,
             reply,
+            bounded,
         }
     }
 }
@@ -44,6 +48,10 @@ where
             self.result = Some(guarded(|| work(conn)));
         }
         matches!(self.result, Some(Ok(_)))
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.bounded
     }
 
     fn fail(&mut self, error: DataError) {
