@@ -88,6 +88,15 @@ impl Live {
         true
     }
 
+    /// Lets nobody join a group any more.
+    fn forget(&self, group: &Group) {
+        let mut groups = self.groups.lock();
+        let is_it = |listed: &Weak<Group>| std::ptr::eq(listed.as_ptr(), group);
+        if groups.get(group.key()).is_some_and(is_it) {
+            groups.remove(group.key());
+        }
+    }
+
     /// The first result of a question, from its group.
     ///
     /// # Errors
@@ -156,6 +165,42 @@ mod tests {
 
     fn payload(value: serde_json::Value) -> Payload {
         Payload::from_value(value).expect("a payload")
+    }
+
+    /// A stream that cannot be asked for now is a 503, not a silence; and the next one asks anew.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_stream_that_finds_no_place_to_read_is_told_so() {
+        let project = Project::tasks();
+        let (state, _hand) = testing::state(&project).await;
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        let mut reads = Vec::new();
+        for _ in 0..256 {
+            let (state, held) = (Arc::clone(&state), Arc::clone(&held));
+            reads.push(tokio::spawn(async move {
+                let wait = move |_: &rusqlite::Connection| -> Result<(), DataError> {
+                    let _released = held.lock().recv();
+                    Ok(())
+                };
+                state.data.engine().read(&*state.internal, wait).await
+            }));
+        }
+        while state.data.engine().reads_in_flight() < 256 {
+            tokio::task::yield_now().await;
+        }
+        let payload = payload(json!({"table": "notes"}));
+        let question = Question::new(&state, Data::Count, &payload, &Caller::Anonymous);
+        let question = question.expect("a question");
+        let mut early = state.live.subscribe(&state, &question);
+        let told = tokio::time::timeout(Duration::from_secs(10), Live::first(&mut early)).await;
+        assert_eq!(told.expect("an answer"), Err(DataError::BusyReading));
+        drop(release);
+        for read in reads {
+            read.await.expect("a task").expect("a read");
+        }
+        let mut later = state.live.subscribe(&state, &question);
+        Live::first(&mut later).await.expect("an answer");
+        drop(early);
     }
 
     /// Who joins while the last listener leaves has a group that is driven: it hears of changes.

@@ -12,8 +12,10 @@ use crate::state::State;
 
 /// The least time between two askings of one question: what changes meanwhile is asked for together.
 const PAUSE: Duration = Duration::from_millis(50);
-/// When to ask again where the engine was busy.
+/// When to ask again where the engine was busy, or the question took too long: twice as long each time.
 const BUSY: Duration = Duration::from_millis(200);
+/// How often in a row, before those who listen are told that there is no answer any more.
+const BUSY_TIMES: u32 = 6;
 
 /// The newest answer, or why there is none any more.
 pub(super) type Latest = Result<Arc<str>, DataError>;
@@ -54,6 +56,10 @@ impl Group {
         }
     }
 
+    fn has_answered(&self) -> bool {
+        self.results.borrow().is_some()
+    }
+
     /// Tells an answer, unless it is the one that was told last.
     fn tell(&self, latest: Latest) {
         self.results.send_if_modified(|told| {
@@ -68,18 +74,27 @@ impl Group {
 
 /// Asks now, and again after each change, for as long as somebody listens.
 pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: CancellationToken) {
+    let mut busy = 0;
     loop {
         let pause = {
             let (Some(state), Some(group)) = (state.upgrade(), group.upgrade()) else {
                 return;
             };
             match group.question.ask(&state).await {
-                // The last answer stands until there is room to ask again.
-                Err(DataError::BusyReading) => {
+                // The last answer stands until there is room to ask again. Who has none is not kept waiting.
+                Err(DataError::BusyReading) if group.has_answered() && busy < BUSY_TIMES => {
                     group.dirty.notify_one();
-                    BUSY
+                    busy += 1;
+                    BUSY * 2_u32.pow(busy)
+                }
+                Err(error) => {
+                    // Who comes later asks anew.
+                    state.live.forget(&group);
+                    group.tell(Err(error));
+                    return;
                 }
                 latest => {
+                    busy = 0;
                     group.tell(latest);
                     PAUSE
                 }

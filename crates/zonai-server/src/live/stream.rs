@@ -10,6 +10,7 @@ use http::{HeaderMap, header};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
+use zonai_auth::AuthError;
 use zonai_data::{DataError, Payload};
 use zonai_limit::Admitted;
 
@@ -20,6 +21,9 @@ use crate::state::State;
 
 /// Between two signs of life.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Until a watcher who could not be looked up is looked up again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How messages are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +97,8 @@ struct Open {
     _place: Place,
     /// When the next sign of life is due. Only what was sent puts it off.
     heartbeat: Pin<Box<Sleep>>,
+    /// When to look the watcher up again, where that could not be done.
+    look_again: Option<Pin<Box<Sleep>>>,
     told: Option<Arc<str>>,
     number: u64,
     ended: bool,
@@ -122,6 +128,7 @@ pub(crate) async fn open(
         identities,
         _place: place,
         heartbeat: Box::pin(sleep(HEARTBEAT)),
+        look_again: None,
         told: None,
         number: 0,
         ended: false,
@@ -130,6 +137,14 @@ pub(crate) async fn open(
         let message = open.next().await?;
         Some((message, open))
     })))
+}
+
+/// Ends when it is due; without one, never.
+async fn due(sleep: &mut Option<Pin<Box<Sleep>>>) {
+    match sleep {
+        Some(sleep) => sleep.as_mut().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// What a stream wakes for.
@@ -183,14 +198,18 @@ impl Open {
             Duration::from_millis(u64::try_from(left).unwrap_or(0))
         });
         let signed_in = left.is_some();
+        if left == Some(Duration::ZERO) {
+            return Woken::Expired;
+        }
+        // A slow reader finds a result ready each time it comes back: all that may end the stream, or is due, comes before it.
         tokio::select! {
             biased;
             () = stop.cancelled() => Woken::Stop,
             () = sleep(left.unwrap_or_default()), if signed_in && left <= Some(HEARTBEAT) => Woken::Expired,
-            // Before what may be ready all the time.
             () = self.heartbeat.as_mut() => Woken::Heartbeat,
-            changed = self.subscription.results.changed() => if changed.is_ok() { Woken::Result } else { Woken::Stop },
+            () = due(&mut self.look_again) => Woken::Identities,
             changed = self.identities.changed(), if signed_in => if changed.is_ok() { Woken::Identities } else { Woken::Stop },
+            changed = self.subscription.results.changed() => if changed.is_ok() { Woken::Result } else { Woken::Stop },
         }
     }
 
@@ -213,8 +232,14 @@ impl Open {
         let Some((token, _)) = &self.watcher.token else {
             return Ok(());
         };
+        self.look_again = None;
         match self.state.auth.authenticate(&self.watcher.admitted, token) {
-            Err(_) => Err(self.end("Invalid or expired token")),
+            Err(AuthError::Unauthorized(why)) => Err(self.end(why)),
+            // The engine is busy: that says nothing about the token.
+            Err(_) => {
+                self.look_again = Some(Box::pin(sleep(LOOK_AGAIN)));
+                Ok(())
+            }
             Ok(found) => {
                 let caller = accounts::as_data(&found);
                 let question = Question::new(
@@ -280,6 +305,7 @@ mod tests {
             identities: state.live.identities(),
             _place: state.live.places.take(Client::Local).expect("a place"),
             heartbeat: Box::pin(sleep(HEARTBEAT)),
+            look_again: None,
             told: None,
             number: 0,
             ended: false,
@@ -290,6 +316,42 @@ mod tests {
     async fn within(seconds: f64, open: &mut Open) -> Option<Bytes> {
         let next = tokio::time::timeout(Duration::from_secs_f64(seconds), open.next());
         next.await.ok().flatten()
+    }
+
+    /// A reader so slow that a result is ready whenever it comes back still hears that its token is over.
+    #[tokio::test]
+    async fn a_token_that_is_over_ends_a_stream_that_always_has_more_to_send() {
+        let project = Project::tasks();
+        let (state, hand) = testing::state(&project).await;
+        let (mut open, results) = opened(&state).await;
+        let expires = state.clock.wall_ms() + 4_000;
+        open.watcher.token = Some(("any".to_owned(), expires));
+        let more = |number: u32| results.send_replace(Some(Ok(format!("{number}").into())));
+        more(1);
+        assert_eq!(within(1.0, &mut open).await, Some("1\n".into()));
+        hand.advance_ms(4_000);
+        more(2);
+        let end = within(1.0, &mut open).await;
+        assert_eq!(end, Some("{\"error\":\"Token expired\"}\n".into()));
+    }
+
+    /// One that was revoked, too.
+    #[tokio::test]
+    async fn a_revoked_token_ends_a_stream_that_always_has_more_to_send() {
+        let project = Project::tasks();
+        let (state, _hand) = testing::state(&project).await;
+        let (mut open, results) = opened(&state).await;
+        let expires = state.clock.wall_ms() + 3_600_000;
+        open.watcher.token = Some(("of nobody".to_owned(), expires));
+        results.send_replace(Some(Ok("1".into())));
+        assert_eq!(within(1.0, &mut open).await, Some("1\n".into()));
+        results.send_replace(Some(Ok("2".into())));
+        state.live.identities.send_modify(|version| *version += 1);
+        let end = within(1.0, &mut open).await;
+        assert_eq!(
+            end,
+            Some("{\"error\":\"Invalid or expired token\"}\n".into())
+        );
     }
 
     /// What wakes a stream without a message for its reader does not put off the sign of life; a message does.
