@@ -16,6 +16,6 @@ pub mod schema;
 pub use changes::{Change, ChangeReceiver, Changes, Rows};
 pub use engine::{Engine, EngineOptions, OpenError};
 pub use error::{DataError, StartError};
-pub use migrations::{MigrationError, Migrations};
+pub use migrations::{MigrationError, Migrations, Scratch};
 pub use schema::{Column, ColumnKind, ForeignKey, Schema, Table, TableOptions};
 pub use zonai_limit::Pass;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use rusqlite::fallible_iterator::FallibleIterator;
 use sha2::{Digest, Sha256};
 use zonai_clock::Clock;
 
@@ -100,6 +101,19 @@ impl Migrations {
         tables: &BTreeMap<String, TableOptions>,
         clock: &Clock,
     ) -> Result<Schema, StartError> {
+        let conn = self.in_memory(clock)?;
+        Ok(Schema::read(&conn, tables)?)
+    }
+
+    /// The tables of the files without any row, against which SQL can be checked.
+    ///
+    /// # Errors
+    /// As [`Migrations::check`].
+    pub fn scratch(&self, clock: &Clock) -> Result<Scratch, StartError> {
+        self.in_memory(clock).map(Scratch)
+    }
+
+    fn in_memory(&self, clock: &Clock) -> Result<Connection, StartError> {
         let in_memory = || -> rusqlite::Result<Connection> {
             let conn = Connection::open_in_memory()?;
             engine::setup(&conn)?;
@@ -107,8 +121,46 @@ impl Migrations {
         };
         let conn = in_memory().map_err(crate::schema::SchemaError::from)?;
         apply::apply(self, &conn, clock)?;
-        Ok(Schema::read(&conn, tables)?)
+        Ok(conn)
     }
+}
+
+/// Tables without rows. Nothing is run on them.
+pub struct Scratch(Connection);
+
+impl Scratch {
+    /// What is wrong with some statements, in SQLite's words; `None` where nothing is that can be told without running them.
+    /// Looks no further than to the first that changes the schema: what comes behind it may use what it makes. Internal
+    /// tables, which begin with `_`, are not here and not missed.
+    #[must_use]
+    pub fn fault(&self, sql: &str) -> Option<String> {
+        let mut batch = rusqlite::Batch::new(&self.0, sql);
+        loop {
+            match batch.next() {
+                Ok(Some(statement)) if changes_schema(&statement) => {
+                    return None;
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(error) => {
+                    let text = match &error {
+                        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+                        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
+                        other => other.to_string(),
+                    };
+                    return (!text.starts_with("no such table: _")).then_some(text);
+                }
+            }
+        }
+    }
+}
+
+fn changes_schema(statement: &rusqlite::Statement<'_>) -> bool {
+    let sql = statement.expanded_sql().unwrap_or_default();
+    let word = sql.split_whitespace().next().unwrap_or_default();
+    ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"]
+        .iter()
+        .any(|change| word.eq_ignore_ascii_case(change))
 }
 
 fn paths(folder: &Path) -> Result<Vec<PathBuf>, MigrationError> {

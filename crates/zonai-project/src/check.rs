@@ -6,6 +6,7 @@ use std::path::Path;
 
 use zonai_auth::{TemplateError, Templates};
 use zonai_clock::Clock;
+use zonai_data::Migrations;
 use zonai_policy::{Diagnostic, Source, Span};
 
 use crate::files::shown;
@@ -13,7 +14,7 @@ use crate::in_code::InCode;
 use crate::settings::Settings;
 use crate::{crons, reading, schema};
 
-/// Everything that would stop the start, and tables that are limited twice, which would fail every check. Schema files are
+/// Everything that would stop the start, tables that are limited twice, which would fail every check, and jobs whose SQL cannot run. Schema files are
 /// applied to a database in memory; what is in the data is not looked at.
 ///
 /// Paths are shown from the project folder. A fault of a setting has its key as its path (`app.tables.users`), one of
@@ -22,7 +23,26 @@ use crate::{crons, reading, schema};
 pub fn check(settings: &Settings, code: &InCode, clock: &Clock) -> Vec<Diagnostic> {
     let Found { mut faults, twice } = find(settings, code, clock);
     faults.extend(twice);
+    for fault in sql_of_jobs(settings, clock) {
+        if !faults.contains(&fault) {
+            faults.push(fault);
+        }
+    }
     faults
+}
+
+/// What is wrong with the files of jobs, their SQL looked at as well: a job that cannot run fails when it is due, and stops no start.
+fn sql_of_jobs(settings: &Settings, clock: &Clock) -> Vec<Diagnostic> {
+    let paths = &settings.paths;
+    let migrations = Migrations::read(&paths.schemas).ok();
+    let Some(scratch) = migrations.and_then(|migrations| migrations.scratch(clock).ok()) else {
+        // The schema's own faults are told.
+        return Vec::new();
+    };
+    let fault = |sql: &str| scratch.fault(sql);
+    crons::read(&paths.crons, &paths.project, fault)
+        .err()
+        .unwrap_or_default()
 }
 
 /// What stops a start.
@@ -50,7 +70,7 @@ fn find(settings: &Settings, code: &InCode, clock: &Clock) -> Found {
         // Without tables, whatever names one would be called wrong.
         Err(mut faults) => {
             faults.extend(
-                crons::read(&paths.crons, &paths.project)
+                crons::read(&paths.crons, &paths.project, |_| None)
                     .err()
                     .unwrap_or_default(),
             );

@@ -25,11 +25,15 @@ pub struct CronFile {
 
 const KEYS: [&str; 5] = ["name", "schedule", "sql", "catchUp", "enabled"];
 
-/// Reads every job of a folder.
+/// Reads every job of a folder. `fault` says what is wrong with some SQL.
 ///
 /// # Errors
 /// With every fault of every file.
-pub fn read(folder: &Path, project: &Path) -> Result<Vec<CronFile>, Vec<Diagnostic>> {
+pub fn read(
+    folder: &Path,
+    project: &Path,
+    fault: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<CronFile>, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut crons: Vec<CronFile> = Vec::new();
     for path in yaml_files(folder, &shown(folder, project), &mut faults) {
@@ -41,7 +45,7 @@ pub fn read(folder: &Path, project: &Path) -> Result<Vec<CronFile>, Vec<Diagnost
             }
         };
         let mut found = Faults::new(&source);
-        if let Some(cron) = read_file(&path, &crons, &mut found) {
+        if let Some(cron) = read_file(&path, &crons, &fault, &mut found) {
             crons.push(cron);
         }
         faults.extend(found.into_list());
@@ -53,7 +57,12 @@ pub fn read(folder: &Path, project: &Path) -> Result<Vec<CronFile>, Vec<Diagnost
     }
 }
 
-fn read_file(path: &Path, before: &[CronFile], faults: &mut Faults<'_>) -> Option<CronFile> {
+fn read_file(
+    path: &Path,
+    before: &[CronFile],
+    fault: &impl Fn(&str) -> Option<String>,
+    faults: &mut Faults<'_>,
+) -> Option<CronFile> {
     let node = yaml::parse(faults)?;
     let map = node.expect_map("a job", faults)?;
     map.check_keys(&KEYS, faults);
@@ -84,6 +93,11 @@ fn read_file(path: &Path, before: &[CronFile], faults: &mut Faults<'_>) -> Optio
         }
     };
     let (schedule, sql) = (required("schedule"), required("sql"));
+    if let Some((text, span)) = &sql
+        && let Some(why) = fault(text)
+    {
+        faults.at(*span, format!("the SQL cannot be run: {why}"));
+    }
     let schedule = match schedule {
         Some((text, span)) => match Cron::from_str(&text) {
             Ok(schedule) => Some(schedule),

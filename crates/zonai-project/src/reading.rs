@@ -53,7 +53,7 @@ pub fn read(settings: &Settings, code: &InCode, schema: &Schema, clock: &Clock) 
     let rules = rules::read(&paths.rules, &paths.project, schema, &operations)
         .map_err(&mut keep)
         .ok();
-    let crons = crons::read(&paths.crons, &paths.project)
+    let crons = crons::read(&paths.crons, &paths.project, |_| None)
         .map_err(&mut keep)
         .unwrap_or_default();
     let limits = limits(settings, &code.rate_limits, &tables, &operations, clock)

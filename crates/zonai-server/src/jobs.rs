@@ -6,10 +6,11 @@ mod schedule;
 mod work;
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use croner::Cron;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 use zonai_data::DataError;
 use zonai_data::history::History;
 
@@ -148,6 +149,21 @@ impl Jobs {
             .await
             .map_err(failed)?;
         result.map_err(JobError::Failed)
+    }
+
+    /// Runs a job by hand, to its end also where whoever asked has gone.
+    ///
+    /// # Errors
+    /// As [`Jobs::run`].
+    pub(crate) async fn run_by_hand(state: &Arc<State>, name: &str) -> Result<String, JobError> {
+        let (reply, answer) = oneshot::channel();
+        let (of, name) = (Arc::clone(state), name.to_owned());
+        state.spawn(async move {
+            let result = of.jobs.run(&of, &name, Trigger::Hand).await;
+            let _ = reply.send(result);
+        });
+        let stopped = |_| Err(JobError::Failed("the server stops".to_owned()));
+        answer.await.unwrap_or_else(stopped)
     }
 
     /// All jobs with their next time and last run, for `cron list`.

@@ -205,8 +205,10 @@ pub(crate) async fn close(state: &State, background: Option<background::Backgrou
     state.auth.close(grace).await;
     let (store, data) = (Arc::clone(&state.store), state.data.clone());
     let closed = tokio::task::spawn_blocking(move || {
+        // First what must not be lost; the data file only breaks off what still runs.
+        let report = store.close();
         data.engine().close();
-        store.close()
+        report
     });
     let patience = grace.max(AT_LAST);
     match tokio::time::timeout(patience, closed).await {

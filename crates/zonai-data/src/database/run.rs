@@ -11,6 +11,24 @@ use crate::query::expand::Expand;
 use crate::schema::Table;
 use crate::{DataError, Json, value};
 
+/// The longest answer, in bytes: some hundred rows of many kilobytes each. What is asked for must not fill the memory of all.
+const MAX_ANSWER: usize = 32 << 20;
+
+/// That what was rendered so far can be answered.
+///
+/// # Errors
+/// 400 where it is too long.
+pub(super) fn fits(out: &str) -> Result<(), DataError> {
+    if out.len() <= MAX_ANSWER {
+        return Ok(());
+    }
+    let text = format!(
+        "The answer would be longer than {} MiB; ask for fewer rows",
+        MAX_ANSWER >> 20
+    );
+    Err(DataError::BadRequest(text))
+}
+
 /// Runs a plan on a connection.
 pub(super) fn read(plan: &ReadPlan, conn: &Connection) -> Result<Json, DataError> {
     match &plan.shape {
@@ -67,6 +85,7 @@ fn list(plan: &ReadPlan, conn: &Connection) -> Result<Json, DataError> {
             }
             if groups.is_empty() {
                 related.row(&mut out, &plan.table, row, &plan.expand)?;
+                fits(&out)?;
             } else {
                 group(&mut out, &plan.table, row, groups)?;
             }

@@ -78,5 +78,6 @@ pub(crate) fn shown(
     if ruled && !row.get::<_, bool>(table.select.shown.len())? {
         return Err(DataError::Forbidden);
     }
-    run::row(out, table, row)
+    run::row(out, table, row)?;
+    run::fits(out)
 }

@@ -240,6 +240,97 @@ async fn a_read_that_takes_too_long_is_broken_off() {
     assert_eq!(data.numbers(), Ok(vec![]));
 }
 
+const ENDLESS_WRITE: &str =
+    "INSERT INTO t (n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+    SELECT sum(i) FROM n";
+
+/// Writes an endless row, and tells when it has begun.
+fn endless(
+    data: &Arc<Data>,
+) -> (
+    tokio::sync::oneshot::Receiver<()>,
+    tokio::task::JoinHandle<Result<(), DataError>>,
+) {
+    let (started, has_started) = tokio::sync::oneshot::channel();
+    let data = Arc::clone(data);
+    let write = tokio::spawn(async move {
+        let job = move |conn: &rusqlite::Connection| {
+            let _ = started.send(());
+            conn.execute_batch(ENDLESS_WRITE)?;
+            Ok(())
+        };
+        data.engine.write(&data.pass, job).await
+    });
+    (has_started, write)
+}
+
+#[tokio::test]
+async fn a_write_that_takes_too_long_is_broken_off_and_undone() {
+    let data = Arc::new(table());
+    let (has_started, write) = endless(&data);
+    has_started.await.unwrap();
+    data.hand.advance_ms(10_001);
+    assert_eq!(write.await.unwrap(), Err(DataError::BusyReading));
+    assert_eq!(data.insert(7).await, Ok(()), "others go on");
+    assert_eq!(data.numbers(), Ok(vec![7]));
+}
+
+/// Whatever runs, a stop does not wait for it for long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_breaks_off_what_does_not_end() {
+    let data = Arc::new(table());
+    let (has_started, write) = endless(&data);
+    has_started.await.unwrap();
+    let engine = data.engine.clone();
+    let close = tokio::task::spawn_blocking(move || engine.close());
+    // Its two seconds begin when it is asked for, which is not seen from here.
+    while !close.is_finished() {
+        data.hand.advance_ms(2_001);
+        tokio::task::yield_now().await;
+    }
+    close.await.unwrap();
+    assert_eq!(write.await.unwrap(), Err(DataError::BusyReading));
+}
+
+#[tokio::test]
+async fn a_read_that_nobody_waits_for_any_more_is_not_begun() {
+    let data = Arc::new(table());
+    let readers = EngineOptions::default().readers;
+    let (release, held) = mpsc::channel::<()>();
+    let held = Arc::new(parking_lot::Mutex::new(held));
+    let busy: Vec<_> = (0..readers)
+        .map(|_| {
+            let (data, held) = (Arc::clone(&data), Arc::clone(&held));
+            tokio::spawn(async move {
+                let wait = move |_: &rusqlite::Connection| -> Result<(), DataError> {
+                    let _released = held.lock().recv();
+                    Ok(())
+                };
+                data.engine.read(&data.pass, wait).await
+            })
+        })
+        .collect();
+    until(|| data.engine.reads_in_flight() == readers).await;
+    let (begun, has_begun) = mpsc::channel();
+    let gone = Arc::clone(&data);
+    let read = tokio::spawn(async move {
+        let job = move |_: &rusqlite::Connection| -> Result<(), DataError> {
+            let _ = begun.send(());
+            Ok(())
+        };
+        gone.engine.read(&gone.pass, job).await
+    });
+    until(|| data.engine.reads_in_flight() == readers + 1).await;
+    read.abort();
+    let _ = read.await;
+    drop(release);
+    for read in busy {
+        read.await.unwrap().unwrap();
+    }
+    until(|| data.engine.reads_in_flight() == 0).await;
+    assert!(has_begun.recv().is_err(), "it was begun");
+}
+
 #[tokio::test]
 async fn closing_finishes_what_was_taken_in() {
     let data = Arc::new(table());

@@ -10,7 +10,7 @@ use zonai_limit_sqlite::{CounterRow, Filter, Order};
 
 use crate::explain::{self, Beyond, Explain};
 use crate::handlers::health;
-use crate::jobs::{JobError, Trigger};
+use crate::jobs::{JobError, Jobs};
 use crate::state::State;
 use zonai_project::policies::Reload;
 
@@ -38,9 +38,9 @@ fn text<'a>(request: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// A job that ran and failed is an answer; that there is none of that name is the question's fault.
-async fn run_job(state: &State, request: &Value) -> Result<Value, String> {
+async fn run_job(state: &Arc<State>, request: &Value) -> Result<Value, String> {
     let name = text(request, "name").ok_or("`name` is missing")?;
-    match state.jobs.run(state, name, Trigger::Hand).await {
+    match Jobs::run_by_hand(state, name).await {
         Ok(done) => Ok(json!({"name": name, "ok": true, "message": done})),
         Err(error @ JobError::Unknown { .. }) => Err(error.to_string()),
         Err(error) => Ok(json!({"name": name, "ok": false, "message": error.to_string()})),

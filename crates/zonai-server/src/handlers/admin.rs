@@ -7,7 +7,7 @@ use zonai_data::DataError;
 use zonai_limit_sqlite::Health;
 
 use crate::errors::{self, Fault};
-use crate::jobs::{JobError, Trigger};
+use crate::jobs::{JobError, Jobs};
 use crate::reply::{self, Answer, Reply};
 use crate::route::Admin;
 use crate::state::State;
@@ -39,12 +39,7 @@ async fn cron_run(passed: &Passed<'_>) -> Answer {
             "the query parameter `name` is missing".to_owned(),
         ));
     };
-    match passed
-        .state
-        .jobs
-        .run(passed.state, &name, Trigger::Hand)
-        .await
-    {
+    match Jobs::run_by_hand(passed.state, &name).await {
         Ok(done) => reply::data(&json!({"name": name, "message": done})),
         Err(JobError::Unknown { .. }) => errors::answer(&Fault::NotFound),
         Err(error @ JobError::Running(_)) => errors::data(&DataError::Conflict(error.to_string())),

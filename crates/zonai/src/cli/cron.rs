@@ -75,7 +75,7 @@ fn run_job(arguments: &RunArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
     let name = arguments.name.as_str();
     let request = json!({"command": "cron.run", "name": name});
-    let answer = match socket::ask(&app.draft().paths.data, &request)? {
+    let answer = match socket::ask_patiently(&app.draft().paths.data, &request)? {
         Some(answer) => answer,
         None => offline(app, async |project| match project.run_job(name).await {
             Ok(done) => Ok(json!({"name": name, "ok": true, "message": done})),

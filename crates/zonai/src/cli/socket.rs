@@ -1,6 +1,6 @@
 //! Asking the running server of a data folder: one JSON line there, one back, over its admin socket.
 //!
-//! Must never wait for ever, and never take a server that does not answer for one that is not there.
+//! Must never wait for ever but for a job that runs, and never take a server that does not answer for one that is not there.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -19,6 +19,15 @@ const MAX_ANSWER: u64 = 64 << 20;
 
 /// What the running server answers; `None` where none runs on this data folder.
 pub(super) fn ask(data: &Path, request: &Value) -> Result<Option<Value>> {
+    ask_within(data, request, Some(WITHIN))
+}
+
+/// The same for what takes as long as it takes: a job that runs.
+pub(super) fn ask_patiently(data: &Path, request: &Value) -> Result<Option<Value>> {
+    ask_within(data, request, None)
+}
+
+fn ask_within(data: &Path, request: &Value, patience: Option<Duration>) -> Result<Option<Value>> {
     let Some(holder) = DataLock::holder(data)? else {
         return Ok(None);
     };
@@ -32,7 +41,7 @@ pub(super) fn ask(data: &Path, request: &Value) -> Result<Option<Value>> {
         tracing::debug!(pid = holder.pid, "a server holds the data folder");
         failed(source)
     })?;
-    stream.set_read_timeout(Some(WITHIN)).map_err(failed)?;
+    stream.set_read_timeout(patience).map_err(failed)?;
     stream.set_write_timeout(Some(WITHIN)).map_err(failed)?;
     stream
         .write_all(format!("{request}\n").as_bytes())

@@ -277,14 +277,19 @@ fn faults_of_jobs_and_mail_texts_are_listed_too() {
         "lib/src/crons/nightly.yaml",
         "schedule: every night\nsql: SELECT 1\n",
     );
+    folder.write(
+        "lib/src/crons/weekly.yaml",
+        "schedule: \"0 0 * * 1\"\nsql: DELETE FROM tasks; DELETE FORM tasks\n",
+    );
     folder.write("lib/src/email_templates/otp.txt", "Your code is {{cod}}\n");
     let outcome = folder.zonai(&["check"]);
     assert_eq!(outcome.code, 2);
     for words in [
         "lib/src/crons/nightly.yaml:1:11: ",
+        "lib/src/crons/weekly.yaml:2:6: the SQL cannot be run: near \"FORM\"",
         "lib/src/email_templates/otp.txt:1:",
     ] {
         assert!(outcome.out.contains(words), "{words}\n{}", outcome.out);
     }
-    assert!(outcome.err.contains("2 faults"), "{}", outcome.err);
+    assert!(outcome.err.contains("3 faults"), "{}", outcome.err);
 }

@@ -8,6 +8,9 @@ use crate::DataError;
 use crate::schema::{Column, ColumnKind, Table};
 use crate::value;
 
+/// The longest list that may be added to, in bytes: each step reads and writes all of it, while other writes wait.
+const MAX_LIST: usize = 2 << 20;
+
 impl Changes {
     /// Applies all changes to the values of a row (all columns of the table, in order).
     ///
@@ -34,7 +37,15 @@ impl Changes {
                 Change::Append(items) => {
                     let mut list = list(column, current)?;
                     list.extend(items.iter().cloned());
-                    *current = Bound::Text(Value::Array(list).to_string());
+                    let text = Value::Array(list).to_string();
+                    if text.len() > MAX_LIST {
+                        return Err(DataError::Unprocessable(format!(
+                            "The list in `{}` would be longer than {} MiB",
+                            column.name,
+                            MAX_LIST >> 20
+                        )));
+                    }
+                    *current = Bound::Text(text);
                 }
                 Change::Remove(items) => {
                     if *current != Bound::Null {
