@@ -312,3 +312,32 @@ async fn what_only_the_database_can_tell_is_a_no() {
     let told = data.db.create(&data.pass, &Caller::Anonymous, &numbered);
     assert_eq!(constraint(told.await.unwrap_err()), "Check failed: `never`");
 }
+
+/// Rows of a megabyte each must not fill the memory of all.
+#[tokio::test]
+async fn an_answer_has_a_longest_length_and_so_has_a_list_that_is_added_to() {
+    let data = open("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT, tags JSON)");
+    data.sql("INSERT INTO t (text, tags) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+              SELECT hex(zeroblob(500000)), '[]' FROM n")
+        .await;
+    let too_long = DataError::BadRequest(
+        "The answer would be longer than 32 MiB; ask for fewer rows".to_owned(),
+    );
+    let all = json!({"table": "t"});
+    assert_eq!(data.list(all).await, Err(too_long.clone()));
+    let few = json!({"table": "t", "limit": 30});
+    assert!(data.list(few).await.is_ok());
+    let touch = json!([{"column": "tags", "value": ["touched"]}]);
+    let every = json!({"table": "t", "where": {"id": {"gt": 0}}, "updates": touch});
+    assert_eq!(data.update_many(every).await, Err(too_long));
+    let touched = json!({"table": "t", "where": {"tags": {"ne": "[]"}}});
+    assert_eq!(data.count(touched).await, Ok(json!(0)), "undone");
+
+    let long = "x".repeat(900_000);
+    let add = json!({"table": "t", "where": {"id": {"eq": 1}}, "updates": [{"column": "tags", "value": {"add_all": [long]}}]});
+    for _ in 0..2 {
+        assert!(data.update(add.clone()).await.is_ok());
+    }
+    let told = data.update(add).await;
+    assert!(matches!(told, Err(DataError::Unprocessable(_))), "{told:?}");
+}
