@@ -110,6 +110,8 @@ pub(crate) struct Reader {
     bytes: Vec<u8>,
     max: usize,
     ended: bool,
+    /// Where in memory the piece ends that came last.
+    last_end: Option<usize>,
     timeout: Duration,
     /// Begins when the body is waited for the first time: most have come with their head.
     deadline: Option<Pin<Box<Sleep>>>,
@@ -127,6 +129,7 @@ impl Reader {
             ended: incoming.is_end_stream(),
             incoming,
             bytes: Vec::new(),
+            last_end: None,
             max: bounds.payload,
             timeout: bounds.body_timeout,
             deadline: None,
@@ -147,6 +150,7 @@ impl Reader {
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         self.ended = self.incoming.is_end_stream();
+                        self.last_end = Some(data.as_ptr_range().end.addr());
                         return self.keep(&data).map(Some);
                     }
                 }
@@ -190,6 +194,11 @@ impl Reader {
     /// What was read.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Where in memory the body ends, if it was read to its end.
+    pub(crate) fn end(&self) -> Option<usize> {
+        self.last_end.filter(|_| self.ended)
     }
 
     /// How many bytes are still to come: `None` where that is not known.

@@ -180,7 +180,7 @@ async fn with_body(
     found: Found,
     want: Option<Want>,
 ) -> Answer {
-    let (parts, leaving) = (arrived.parts, arrived.leaving);
+    let (parts, mut leaving) = (arrived.parts, arrived.leaving);
     let mut reader = Reader::new(arrived.incoming, &state.bodies, found.client, &state.bounds);
     let mut scanner = want.map(Scanner::new);
     let cut = match &mut scanner {
@@ -217,6 +217,9 @@ async fn with_body(
         },
     };
     show_standing(&state, &found, &target, &mut answer).await;
+    if let Some(end) = reader.end() {
+        leaving.in_flight.ends_with_body(end);
+    }
     let left = reader.left();
     let mut incoming = reader.into_incoming();
     let left = match left {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::Context;
 
 use futures_util::task::AtomicWaker;
@@ -22,8 +22,12 @@ const COMPLAIN_MS: u64 = 60_000;
 pub(crate) struct Activity {
     /// Requests that are being answered.
     in_flight: AtomicU32,
-    /// Bytes of the next request have come since the last answer.
+    /// Bytes of the next request have come, since the last answer or with what it answers.
     head_begun: AtomicBool,
+    /// Where in memory the bytes end that came last, ...
+    last_end: AtomicUsize,
+    /// ... and whether they end with an empty line, as a head does and a body in chunks.
+    last_is_blank: AtomicBool,
     /// Since when `in_flight` is 0, or the head has been coming.
     since_ms: AtomicU64,
     /// Since when the peer has not taken what we write; 0 where it does.
@@ -52,7 +56,21 @@ pub(crate) enum Told {
 
 /// Held while a request is being answered; dropped with the body of the answer.
 #[derive(Debug)]
-pub(crate) struct InFlight(Arc<Activity>);
+pub(crate) struct InFlight {
+    activity: Arc<Activity>,
+    end: End,
+}
+
+/// Where a request ends among the bytes that came with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Nobody knows: its body was not read.
+    Unknown,
+    /// With the empty line after its head.
+    Head,
+    /// With its body: at this place in memory, or with the empty line after the last chunk.
+    Body(usize),
+}
 
 impl Activity {
     fn now(&self) -> u64 {
@@ -68,6 +86,24 @@ impl Activity {
             self.since_ms.store(self.now(), Ordering::Relaxed);
             self.head_begun.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// What the bytes that came last end with. A head that begins behind a whole request comes with no later read.
+    pub(crate) fn came(&self, end: usize, is_blank: bool) {
+        self.last_end.store(end, Ordering::Relaxed);
+        self.last_is_blank.store(is_blank, Ordering::Relaxed);
+    }
+
+    /// Whether something has come behind a request that ends there.
+    fn has_more_than(&self, end: End) -> bool {
+        let end = match end {
+            End::Unknown => return false,
+            End::Head => None,
+            End::Body(end) => Some(end),
+        };
+        !self.last_is_blank.load(Ordering::Relaxed)
+            && end != Some(self.last_end.load(Ordering::Relaxed))
+            && !self.multiplexed.load(Ordering::Relaxed)
     }
 
     /// The peer takes what is written, or does not.
@@ -90,7 +126,10 @@ impl Activity {
     pub(crate) fn request(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.head_begun.store(false, Ordering::Relaxed);
-        InFlight(Arc::clone(self))
+        InFlight {
+            activity: Arc::clone(self),
+            end: End::Unknown,
+        }
     }
 
     /// What the connection was told; `cx` is woken when that changes. One atomic a poll: two notifiers in a `select!`
@@ -139,14 +178,28 @@ impl Activity {
 impl InFlight {
     /// The connection it belongs to.
     pub(crate) fn activity(&self) -> &Activity {
-        &self.0
+        &self.activity
+    }
+
+    /// The request has no body.
+    pub(crate) fn ends_with_head(&mut self) {
+        self.end = End::Head;
+    }
+
+    /// The body was read to its end, which is at this place in memory.
+    pub(crate) fn ends_with_body(&mut self, end: usize) {
+        self.end = End::Body(end);
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.since_ms.store(self.0.now(), Ordering::Relaxed);
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let activity = &self.activity;
+        activity.since_ms.store(activity.now(), Ordering::Relaxed);
+        if activity.has_more_than(self.end) {
+            activity.head_begun.store(true, Ordering::Relaxed);
+        }
+        activity.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -315,6 +368,34 @@ mod tests {
         drop(in_flight);
         watch.pass(at(1_076));
         assert!(ended(&busy.activity));
+    }
+
+    #[test]
+    fn half_a_head_that_came_with_a_request_ends_after_ten_seconds() {
+        let watch = Watch::new(Bounds::default(), at(0));
+        // Where the last bytes end, whether that is an empty line, and where the body did.
+        let cases = [
+            (64, true, None, false),
+            (64, false, None, true),
+            (64, false, Some(64), false),
+            (64, false, Some(60), true),
+            (64, true, Some(60), false),
+        ];
+        for (end, is_blank, body, is_half) in cases {
+            let Some(watched) = watch.enter(at(0)) else {
+                unreachable!("there is room")
+            };
+            watched.activity.bytes_read();
+            watched.activity.came(end, is_blank);
+            let mut in_flight = watched.activity.request();
+            match body {
+                Some(end) => in_flight.ends_with_body(end),
+                None => in_flight.ends_with_head(),
+            }
+            drop(in_flight);
+            let begun = watched.activity.head_begun.load(Ordering::Relaxed);
+            assert_eq!(begun, is_half, "{end} {is_blank} {body:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(crate) enum Stream {
 pub(crate) struct Socket {
     stream: Stream,
     ahead: Bytes,
+    /// The last bytes that were handed on.
+    tail: [u8; 3],
     activity: Arc<Activity>,
     shut: bool,
     linger: Option<Pin<Box<Sleep>>>,
@@ -44,6 +46,7 @@ impl Socket {
         Self {
             stream,
             ahead: Bytes::new(),
+            tail: [0; 3],
             activity,
             shut: false,
             linger: None,
@@ -55,6 +58,20 @@ impl Socket {
             .linger
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
         linger.as_mut().poll(cx)
+    }
+
+    /// Notes what the bytes end with that are handed on.
+    fn hand_on(&mut self, bytes: &[u8]) {
+        if let Some(tail) = bytes.last_chunk() {
+            self.tail = *tail;
+        } else {
+            for &byte in bytes {
+                self.tail = [self.tail[1], self.tail[2], byte];
+            }
+        }
+        let is_blank = self.tail == *b"\n\r\n" || self.tail.ends_with(b"\n\n");
+        let end = bytes.as_ptr_range().end.addr();
+        self.activity.came(end, is_blank);
     }
 
     /// Puts bytes back in front.
@@ -73,7 +90,9 @@ impl AsyncRead for Socket {
         let this = self.get_mut();
         if this.ahead.has_remaining() {
             let len = this.ahead.remaining().min(buf.remaining());
+            let before = buf.filled().len();
             buf.put_slice(&this.ahead.split_to(len));
+            this.hand_on(buf.filled().get(before..).unwrap_or_default());
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();
@@ -81,8 +100,11 @@ impl AsyncRead for Socket {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
             Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
         };
-        if buf.filled().len() > before {
+        if let Some(bytes) = buf.filled().get(before..)
+            && !bytes.is_empty()
+        {
             this.activity.bytes_read();
+            this.hand_on(bytes);
         }
         read
     }

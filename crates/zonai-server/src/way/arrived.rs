@@ -32,8 +32,11 @@ pub(super) struct Leaving {
 }
 
 impl Arrived {
-    pub(super) fn new(state: &State, request: Request<Incoming>, in_flight: InFlight) -> Self {
+    pub(super) fn new(state: &State, request: Request<Incoming>, mut in_flight: InFlight) -> Self {
         let (parts, incoming) = request.into_parts();
+        if incoming.is_end_stream() {
+            in_flight.ends_with_head();
+        }
         let cross = parts
             .headers
             .contains_key(http::header::ORIGIN)

@@ -77,6 +77,8 @@ fn a_used_up_sign_in_window_is_still_refused_after_kill_9() {
     let (status, text) = served.sign_in("ada@x.org", RIGHT);
     assert_eq!(status, 429, "{text}");
     assert!(text.contains(r#""operation":"failedSignIn""#), "{text}");
+    // That one was counted in no other operation: this is the fourth sign-in.
+    assert_eq!(served.sign_in("bob@x.org", WRONG).0, 401);
     served.kill();
 
     let served = Served::start(&folder, &[]);
