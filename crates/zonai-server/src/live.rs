@@ -146,6 +146,7 @@ pub(crate) async fn dispatch(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
     use std::time::Duration;
 
     use serde_json::json;

@@ -64,7 +64,13 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ),
     (
         "zonai-test",
-        &["zonai", "zonai-clock", "zonai-limit", "zonai-server"],
+        &[
+            "zonai",
+            "zonai-clock",
+            "zonai-limit",
+            "zonai-project",
+            "zonai-server",
+        ],
     ),
     ("xtask", &[]),
 ];
