@@ -47,15 +47,11 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// The column that a caller may read, by its exact name. Secret columns are treated as unknown ones are, by name.
+/// The column that a caller may read, by its exact name. The answer for a secret column is that for an unknown one.
 pub(crate) fn readable(table: &Table, name: &str, place: &Place<'_>) -> Result<usize, DataError> {
     match table.place(name) {
         Some(at) if !table.columns[at].secret => Ok(at),
-        Some(_) => Err(DataError::at(
-            place,
-            format_args!("column `{name}` cannot be read"),
-        )),
-        None => Err(unknown(table, name, place)),
+        Some(_) | None => Err(unknown(table, name, place)),
     }
 }
 

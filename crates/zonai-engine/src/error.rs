@@ -70,6 +70,14 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// What a caught panic said, for operators.
+#[must_use]
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a text")
+}
+
 impl DataError {
     /// An internal error: `cause` goes to the log together with what was being done, never to the caller.
     #[must_use]
@@ -81,5 +89,26 @@ impl DataError {
     /// A payload fault at a place such as `where.or[3].column`: a 400 that reads `place: what`. Callers read both.
     pub fn at(place: impl std::fmt::Display, what: impl std::fmt::Display) -> Self {
         Self::BadRequest(format!("{place}: {what}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "tests")]
+    use std::panic::{catch_unwind, panic_any};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_by_its_text() {
+        let text = |work: fn()| {
+            let panic = catch_unwind(work).err();
+            panic.map(|panic| panic_text(&*panic).to_owned())
+        };
+        assert_eq!(text(|| panic!("as it is")).as_deref(), Some("as it is"));
+        let made = text(|| panic!("of {} parts", 2));
+        assert_eq!(made.as_deref(), Some("of 2 parts"));
+        let none = text(|| panic_any(7));
+        assert_eq!(none.as_deref(), Some("a panic without a text"));
     }
 }

@@ -112,8 +112,8 @@ pub(crate) fn busy(text: &str) -> Answer {
     answer
 }
 
-/// 500.
-pub(crate) fn internal() -> Answer {
+/// 500; its cause was logged where it arose.
+fn internal() -> Answer {
     error(StatusCode::INTERNAL_SERVER_ERROR, "Internal error")
 }
 

@@ -103,8 +103,10 @@ impl Live {
     /// What the question fails with.
     pub(crate) async fn first(subscription: &mut Subscription) -> Result<Arc<str>, DataError> {
         match subscription.results.wait_for(Option::is_some).await {
-            Ok(latest) => latest.clone().unwrap_or(Err(DataError::Internal)),
-            Err(_ended) => Err(DataError::Internal),
+            Ok(latest) => latest
+                .clone()
+                .unwrap_or_else(|| Err(DataError::internal("opening a live query", &"no answer"))),
+            Err(ended) => Err(DataError::internal("opening a live query", &ended)),
         }
     }
 
@@ -153,6 +155,7 @@ pub(crate) async fn dispatch(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
     use std::time::Duration;
 
     use serde_json::json;

@@ -10,6 +10,7 @@ use std::pin::Pin;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
+use zonai_data::error::panic_text;
 use zonai_data::{DataError, Json, OperationRows, Payload, Transaction};
 
 use crate::hooks::{HookContext, HookError};
@@ -273,11 +274,12 @@ pub(crate) async fn run(
     });
     match AssertUnwindSafe(performing).catch_unwind().await {
         Ok(performed) => performed.map(|done| done.0).map_err(|error| error.0),
-        Err(_panic) => {
+        Err(panic) => {
             let (table, name) = (operation.table(), operation.name());
             tracing::error!(
                 table,
                 name,
+                cause = panic_text(&*panic),
                 "a custom operation panicked; nothing was answered"
             );
             Err(DataError::Internal)

@@ -11,6 +11,7 @@ use futures_util::Stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
+use zonai_data::DataError;
 
 use crate::connection::activity::InFlight;
 
@@ -88,8 +89,8 @@ pub(crate) fn data(value: &Value) -> Answer {
     let mut bytes = Vec::with_capacity(128);
     bytes.extend_from_slice(b"{\"data\":");
     // Writing JSON to memory fails for no value that was read from JSON or SQLite.
-    if serde_json::to_writer(&mut bytes, value).is_err() {
-        return crate::errors::internal();
+    if let Err(cause) = serde_json::to_writer(&mut bytes, value) {
+        return crate::errors::data(&DataError::internal("writing an answer", &cause));
     }
     bytes.push(b'}');
     json(StatusCode::OK, bytes.into())

@@ -2,6 +2,8 @@
 //!
 //! Must never log per request: a refusal costs a counter, not a line.
 
+mod figures;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -13,7 +15,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use zonai_limit::{Client, Refusal};
 
+use crate::state::State;
 use crate::top::Top;
+use figures::FIGURES;
 
 /// The server's metrics.
 #[derive(Debug)]
@@ -101,18 +105,18 @@ impl Telemetry {
             self.refused.get_or_create(&labels).clone()
         });
     }
+}
 
-    /// The text of `/metrics`, with `gauges` (name, help, value) that are read now.
-    pub(crate) fn text(&self, gauges: &[(&str, &str, u64)]) -> String {
-        use std::fmt::Write;
-        let mut text = String::new();
-        for (name, help, value) in gauges {
-            let _ = writeln!(
-                text,
-                "# HELP zonai_{name} {help}.\n# TYPE zonai_{name} gauge\nzonai_{name} {value}"
-            );
-        }
-        let _ = encode(&mut text, &self.registry);
-        text
+/// Of [`text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The text of `/metrics`, in the format OpenMetrics: what is read now, and what was counted since the start.
+pub(crate) fn text(state: &State) -> String {
+    let mut text = String::with_capacity(4_096);
+    for figure in &FIGURES {
+        figure.write(&mut text, state);
     }
+    // Ends the whole text. Writing to memory does not fail.
+    let _ = encode(&mut text, &state.telemetry.registry);
+    text
 }

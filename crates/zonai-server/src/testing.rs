@@ -16,6 +16,7 @@ pub(crate) async fn state(project: &Project) -> (Arc<State>, Hand) {
 }
 
 /// The same with settings of the test's own.
+#[expect(clippy::expect_used, reason = "a failure here is a failed test")]
 pub(crate) async fn state_of(settings: Settings) -> (Arc<State>, Hand) {
     let (clock, hand) = Clock::manual();
     let state = start::state(

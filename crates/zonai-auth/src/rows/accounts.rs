@@ -167,7 +167,10 @@ impl AuthTable {
         let there = self.by_address(connection, new.address)?;
         match (done, there) {
             (Ok(_), Some(account)) => Ok(Inserted::Made(Box::new(account))),
-            (Ok(_), None) => Err(AuthError::Internal),
+            (Ok(_), None) => Err(AuthError::internal(
+                "making an account",
+                "its row is not there after it was written; a trigger may have changed it",
+            )),
             (Err(AuthError::Conflict(_)), Some(_)) => Ok(Inserted::AddressTaken),
             (Err(error), _) => Err(error),
         }

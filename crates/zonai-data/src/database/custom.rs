@@ -154,7 +154,10 @@ impl Database {
         let key = table
             .key_column()
             .map(|at| &table.columns[at])
-            .ok_or(DataError::Internal)?;
+            .ok_or_else(|| {
+                let cause = format!("`{}` has no primary key of one column", table.name);
+                DataError::internal("asking the rule on an account", &cause)
+            })?;
         let value = row.get(&key.name).unwrap_or(&Value::Null);
         let value = value::to_compare(key, value).map_err(DataError::BadRequest)?;
         let mut sql = Sql::new("SELECT 1");

@@ -70,7 +70,10 @@ fn list(plan: &ReadPlan, conn: &Connection) -> Result<Json, DataError> {
         ..
     } = &plan.shape
     else {
-        return Err(DataError::Internal);
+        return Err(DataError::internal(
+            "listing rows",
+            &"the plan is of no list",
+        ));
     };
     let mut out = String::with_capacity(4_096);
     out.push_str("{\"items\":[");

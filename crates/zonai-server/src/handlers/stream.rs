@@ -1,7 +1,7 @@
 //! The `/db/stream` routes.
 
 use http::{HeaderValue, Method, Response, header};
-use zonai_data::{Caller, Payload};
+use zonai_data::{Caller, DataError, Payload};
 
 use crate::accounts;
 use crate::errors;
@@ -31,7 +31,8 @@ pub(super) async fn answer(mut passed: Passed<'_>, data: Data) -> Answer {
         .take()
         .or_else(|| passed.state.live.places.take(passed.found.client))
     else {
-        return errors::internal();
+        let cause = "no place was taken for it, and none is free";
+        return errors::data(&DataError::internal("opening a live query", &cause));
     };
     let watcher = Watcher {
         data,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::Value;
+use zonai_data::error::panic_text;
 use zonai_data::{Action, Caller, DataError, Json, Pass, Payload, Verdict};
 
 use super::erased::{AccountEvent, Doing, TableEvent};
@@ -214,8 +215,11 @@ pub(crate) async fn account_hook(
 async fn abort(hook: Doing<'_>) -> Result<(), DataError> {
     match AssertUnwindSafe(hook).catch_unwind().await {
         Ok(done) => done.map_err(|error| DataError::BadRequest(error.0)),
-        Err(_panic) => {
-            tracing::error!("a hook panicked; its request was aborted");
+        Err(panic) => {
+            tracing::error!(
+                cause = panic_text(&*panic),
+                "a hook panicked; its request was aborted"
+            );
             Err(DataError::Internal)
         }
     }
@@ -226,6 +230,10 @@ async fn note(hook: Doing<'_>, table: &str) {
     match AssertUnwindSafe(hook).catch_unwind().await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(table, "a hook failed after the write: {error}"),
-        Err(_panic) => tracing::error!(table, "a hook panicked after the write"),
+        Err(panic) => tracing::error!(
+            table,
+            cause = panic_text(&*panic),
+            "a hook panicked after the write"
+        ),
     }
 }

@@ -128,6 +128,7 @@ fn start(state: &Arc<State>, name: &str, trigger: Trigger) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
     use zonai_test::Project;
 
     use super::*;

@@ -267,6 +267,7 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
     use zonai_data::Caller;
     use zonai_limit::{Ask, Bucket, Client, Operation, Shared, Verdict};
     use zonai_test::Project;

@@ -79,7 +79,7 @@ async fn every_second(state: Arc<State>) {
         if seconds.is_multiple_of(10) {
             state.telemetry.top.fade();
         }
-        // Once: the metric `zonai_crowded` says how often.
+        // Once: the metric `zonai_crowded_total` says how often.
         if !said_crowded && state.gate.counters.crowded() > 0 {
             said_crowded = true;
             tracing::warn!(

@@ -243,6 +243,13 @@ pub(super) fn warnings(settings: &Settings, listeners: &[Listener]) -> Vec<Strin
     if listeners.len() > addresses.len() {
         warnings.extend(unix_socket_warning(settings));
     }
+    if settings.app.mail.is_none() && settings.app.dev_mail {
+        warnings.push(
+            "mails are printed here, in the log, with the links and codes that sign in (`app.devMail` without \
+             `app.email`): not for a server that others reach"
+                .to_owned(),
+        );
+    }
     warnings
 }
 
@@ -257,5 +264,29 @@ fn unix_socket_warning(settings: &Settings) -> Option<String> {
              counter per table and operation (client `{}`); set `app.trustedProxy`",
             Client::Local
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonai_test::Project;
+
+    use super::*;
+
+    #[test]
+    fn mails_in_the_log_are_warned_of() {
+        let warned = |app: &str| {
+            let project = Project::new();
+            project.file("zonai.yaml", &format!("app:\n{app}"));
+            let warnings = warnings(&project.settings(), &[]);
+            warnings.iter().any(|text| text.contains("app.devMail"))
+        };
+        assert!(warned("  devMail: true\n"));
+        assert!(!warned("  devMail: false\n"));
+        let mail = "  email: {host: 127.0.0.1, port: 25, tls: none, from: a@example.com}\n";
+        assert!(
+            !warned(&format!("  devMail: true\n{mail}")),
+            "they are sent, and not printed"
+        );
     }
 }

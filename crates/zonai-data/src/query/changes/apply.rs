@@ -22,8 +22,11 @@ impl Changes {
             let current = &mut row[*at];
             match change {
                 Change::Set(value) => *current = value.clone(),
-                // Replaced by its hash before the transaction; a plain password never gets here.
-                Change::Secret(_) => return Err(DataError::Internal),
+                Change::Secret(_) => {
+                    let cause =
+                        "a plain password was not replaced by its hash before the transaction";
+                    return Err(DataError::internal("changing a row", &cause));
+                }
                 Change::Plus(numbers) => {
                     for number in numbers {
                         *current = sum(column, current, number, 1)?;

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::DataError;
+use crate::error::panic_text;
 
 pub(super) trait Job: Send {
     /// Runs the work and keeps its result. True when its changes are to be kept.
@@ -74,11 +75,6 @@ pub(in crate::engine) fn guarded<T, E: From<DataError>>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a panic without a text".to_owned());
-        Err(DataError::internal("running a job", &text).into())
+        Err(DataError::internal("running a job", &panic_text(&*panic)).into())
     })
 }

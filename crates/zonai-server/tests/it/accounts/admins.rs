@@ -1,5 +1,7 @@
 //! Admins sign in, in a bucket of their own that nothing widens.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::json;
 use zonai_test::TestServer;
 
@@ -36,6 +38,53 @@ async fn an_admin_signs_in_and_is_one() {
         "sign-up is closed"
     );
     assert_eq!(look(&client, &admin).await, 200);
+}
+
+/// What is read now and what is counted are one text in one format, and a figure that only rises is a counter.
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_in_the_format_that_they_say() {
+    let project = project(&[]);
+    let server = TestServer::start(&project).await;
+    sign_up(&server.client_at("127.0.9.1"), "ada@x.org").await;
+    also_staff(&project, "ada@x.org");
+    let right = json!({"type": "adminSignIn", "email": "ada@x.org", "password": GOOD});
+    let admin = session(&server.client().json("POST", "/auth/admin", &right).await);
+    let client = server
+        .client()
+        .with("authorization", &format!("Bearer {admin}"));
+    let reply = client.send("GET", "/metrics", None).await;
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    let text = reply.text();
+    assert!(text.ends_with("\n# EOF\n"), "{text}");
+    let mut kinds = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            assert!(kinds.insert(name, kind).is_none(), "{name} stands twice");
+        } else if !line.starts_with('#') {
+            let name = line.split([' ', '{']).next().unwrap();
+            let family = name.strip_suffix("_total").unwrap_or(name);
+            let kind = if family == name { "gauge" } else { "counter" };
+            assert_eq!(kinds.get(family), Some(&kind), "{line}");
+            seen.insert(name);
+        }
+    }
+    for name in [
+        "zonai_connections",
+        "zonai_crowded_total",
+        "zonai_counter_faults_total",
+        "zonai_counter_commit_timeouts_total",
+        "zonai_sql_jobs_total",
+        "zonai_rules_asked_total",
+        "zonai_answers_total",
+        "zonai_policy_version",
+    ] {
+        assert!(seen.contains(name), "{name}: {text}");
+    }
 }
 
 /// The admin bucket is no second budget for the secrets of other tables.
