@@ -1,4 +1,6 @@
 //! E-mail addresses as accounts know them: trimmed, in lower case, and of a shape that mail servers take.
+//!
+//! Must never say the address itself in an error: such texts reach logs and other people.
 
 use crate::AuthError;
 

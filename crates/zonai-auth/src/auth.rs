@@ -2,6 +2,7 @@
 //!
 //! Every method that touches data asks for a pass of the limiter. None hashes, reads or mails before
 //! the request's form has been checked.
+//! Must never know HTTP: the server decides which status an error has.
 
 mod admins;
 mod confirm;

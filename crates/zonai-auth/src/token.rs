@@ -1,6 +1,7 @@
 //! Tokens: JWT (HS256), signed with the secret in use and verified with it or a previous one.
 //!
 //! A good signature is not enough: the token's row in `_jwt` decides, and that is for `tokens` to ask.
+//! Must never verify with another algorithm than it signs with, whatever the token's header says.
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 

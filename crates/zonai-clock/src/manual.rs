@@ -1,4 +1,6 @@
 //! A clock for tests: it stands still until its hand is moved.
+//!
+//! Must never move by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
 //! Whether the file follows the memory, and how far behind it is: for `/health`, the log and the metrics.
 //!
 //! One log line per change of state, however many requests meet it.
+//! Must never decide on a request: that the file does not follow is for people to know.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 

@@ -1,4 +1,6 @@
 //! One counter as administrators see it, in the shape of the table `_rate_limit`; and which of them are meant.
+//!
+//! Must never give one counter two ids: what was listed is deleted by its id, also after a restart.
 
 use sha2::{Digest, Sha256};
 use zonai_limit::{Client, CounterKey, Operation};

@@ -1,4 +1,6 @@
 //! What the handle and the writer thread share.
+//!
+//! Must never hold the lock of the inbox while the file is used: requests take it.
 
 use std::path::PathBuf;
 use std::sync::Arc;

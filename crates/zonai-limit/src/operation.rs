@@ -1,4 +1,6 @@
 //! What a request wants to do, in the words of the policies and of the refusal.
+//!
+//! Must never change a name: policies, refusals and stored counters have it.
 
 /// One operation that has counters of its own.
 ///

@@ -1,5 +1,6 @@
 //! What is asked of the limiter and what it answers. An [`Admitted`] or an [`Internal`] can only come from it, so that
 //! no route can forget it.
+//! Must never get another way to make either.
 
 use std::sync::Arc;
 

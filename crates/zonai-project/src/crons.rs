@@ -1,4 +1,6 @@
 //! Scheduled SQL: `lib/src/crons/*.yaml`, one job a file.
+//!
+//! Must never run a job's SQL, not even to check it.
 
 use std::path::Path;
 use std::str::FromStr;

@@ -1,6 +1,7 @@
 //! Operations files, `lib/src/operations/<table>.yaml`: changes of rows under a name; and the names of those in code.
 //!
 //! Reads texts with their places; what an expression may hold is the business of `zonai-data`.
+//! Must never stop at the first fault.
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Rules files: `lib/src/rules/<table>.yaml`, who may do what with a table.
 //!
 //! Reads texts with their places; what a rule means is the business of `zonai-data`.
+//! Must never stop at the first fault, and never read a faulty rule as a yes.
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Everything a server is told before it starts: one struct per concern, read-only afterwards.
 //!
 //! Where the values come from (flags, environment, `zonai.yaml`, code) is the business of the crate `zonai`.
+//! Must never read a file or a variable.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,4 +1,6 @@
 //! What rules files and operations files have in common: one file a table, named after it.
+//!
+//! Must never let two files speak for one table.
 
 use std::path::{Path, PathBuf};
 

@@ -2,6 +2,7 @@
 //!
 //! An operation asks for a [`Verdict`] before it builds any SQL, and holds the rows against it afterwards, in the same
 //! transaction. What compiles rules into verdicts implements [`Rights`].
+//! Must never allow by default: a table that nobody wrote rules for is for admins.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,12 @@
-//! Every module opens by saying what it is for, and is found where its name says.
+//! Every module opens by saying what it is for and what it must never do, and is found where its name says.
 //!
 //! Must never judge the words; a person does that.
 
 use crate::report::Report;
 use crate::source::Source;
+
+/// From this length on a module that ships says what it must never do; of a shorter one the name says enough.
+const SAYS_NEVER: usize = 100;
 
 pub(super) fn check(sources: &[Source], report: &mut Report) {
     for source in sources {
@@ -17,10 +20,32 @@ pub(super) fn check(sources: &[Source], report: &mut Report) {
         if source.text.starts_with("//! placeholder") {
             report.warn(&source.path, "says nothing yet");
         }
+        if source.text.lines().count() >= SAYS_NEVER
+            && source.path.starts_with("crates/")
+            && !source.is_test_file()
+            && !says_never(&source.text)
+        {
+            report.warn(&source.path, "does not say what it must never do");
+        }
         if source.path.ends_with("/mod.rs") {
             report.fault(&source.path, "a module `name` is `name.rs` beside `name/`");
         }
     }
+}
+
+/// Whether the head of a module sets a bound, in whatever words.
+fn says_never(text: &str) -> bool {
+    let head: Vec<&str> = text
+        .lines()
+        .skip_while(|line| line.trim().is_empty() || line.starts_with("#!"))
+        .map_while(|line| line.strip_prefix("//!"))
+        .flat_map(|line| line.split(|c: char| !c.is_alphabetic()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    head.windows(2).any(|pair| pair == ["must", "not"])
+        || head
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case("never") || word.eq_ignore_ascii_case("nothing"))
 }
 
 #[cfg(test)]
@@ -44,5 +69,26 @@ mod tests {
             .filter_map(|f| f.split(':').next())
             .collect();
         assert_eq!(places, ["crates/a/src/bad.rs", "crates/a/src/b/mod.rs"]);
+    }
+
+    #[test]
+    fn a_long_module_says_what_it_must_never_do() {
+        let warnings = |path: &str, head: &str, lines: usize| {
+            let text = format!("{head}\n{}", "// Never mind.\n".repeat(lines - 1));
+            let mut report = Report::default();
+            check(&[Source::new(path, &text)], &mut report);
+            report.warnings.len()
+        };
+        let path = "crates/a/src/b.rs";
+        assert_eq!(warnings(path, "//! For something.", 100), 1);
+        assert_eq!(warnings(path, "//! For something.", 99), 0);
+        assert_eq!(
+            warnings(path, "//! For something. Must never wait.", 100),
+            0
+        );
+        assert_eq!(
+            warnings("crates/a/tests/it/b.rs", "//! For something.", 100),
+            0
+        );
     }
 }

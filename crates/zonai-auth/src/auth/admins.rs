@@ -1,4 +1,6 @@
 //! Admins, for the command line: added, listed and removed by those who hold the machine.
+//!
+//! Must never be called by a route: over HTTP nobody makes an admin.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Mails that are asked for: answered at once, looked up and written in the background.
 //!
 //! The answer comes before anything is known about the address, so neither it nor its time tells anything.
+//! Must never let the answer wait for what is found, or differ by it.
 
 use std::sync::Arc;
 use std::time::Duration;

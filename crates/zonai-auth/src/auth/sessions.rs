@@ -1,4 +1,7 @@
 //! Tokens in use: issued, checked on each request, refreshed, revoked.
+//!
+//! Must never let a token pass by its signature alone: its row in `_jwt` decides, and the account's row says who it
+//! is now.
 
 use std::sync::Arc;
 

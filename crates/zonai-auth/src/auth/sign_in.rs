@@ -1,6 +1,7 @@
 //! Signing in with a password.
 //!
 //! An account that is not there costs the same time and gives the same answer as a wrong password.
+//! Must never leave out the hash where nobody has the address.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
 //! Signing up: a new account, or a sign-in where the address has one.
+//!
+//! Must never change an account that is there, nor make an admin.
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //!
 //! A mail that the server refuses for good is dropped; one that it cannot take now is tried again.
 //! Neither an address nor what a mail says goes to the log, except where the project asked for it.
+//! Must never hold up who hands a mail over: where all places are taken, it is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,6 @@
 //! How to reach the mail server (`app.email`).
+//!
+//! Must never hold the mail server's password other than as a [`Secret`], which no log shows.
 
 use std::fmt;
 use std::str::FromStr;

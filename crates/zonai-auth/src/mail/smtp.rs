@@ -1,6 +1,7 @@
 //! One mail over SMTP.
 //!
 //! Addresses and headers are built by typed parts only, so that no text can add a header or a recipient.
+//! Must never put a header or a recipient together from texts.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,7 @@
 //! Loading the templates: for each kind of mail `<kind>.txt` and `<kind>.html`, or the built-in ones.
+//!
+//! Must never take a template that leaves its code or link out: the mail would be of no use, and nobody would see
+//! why.
 
 use std::path::{Path, PathBuf};
 

@@ -2,6 +2,7 @@
 //!
 //! Clients are served in turn, one of each before a second of any. When all places are taken, a client
 //! with fewer waiting takes the last place of the one with the most, so that nobody can hold them all.
+//! Must never hold more than its places, whoever comes.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,6 +1,7 @@
 //! The rows of the auth tables themselves: found by address or key, made, changed and removed.
 //!
 //! An address is compared trimmed and in lower case, by a unique index that this module lays.
+//! Must never put the stored hash into the row that is shown.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The rows of `_auth_challenges`: codes and links that were mailed and not yet used.
 //!
 //! Only keyed hashes are stored. A challenge is used up by deleting it, and the delete decides who used it.
+//! Must never store a code or a link itself.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use subtle::ConstantTimeEq;

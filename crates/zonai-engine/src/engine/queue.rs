@@ -1,4 +1,6 @@
 //! A bounded queue between async callers and a plain thread: full means no, at once.
+//!
+//! Must never make a caller wait for room: callers are async threads.
 
 use std::collections::VecDeque;
 use std::time::Duration;

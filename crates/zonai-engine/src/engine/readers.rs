@@ -1,6 +1,7 @@
 //! Readers: a few threads for reads of any length, and connections for short reads on the caller's own thread.
 //!
 //! Both count against one bound. A read sees one snapshot from its first statement to its last.
+//! Must never write: its connections are opened for reading only.
 
 mod reader;
 

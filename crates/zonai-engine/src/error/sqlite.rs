@@ -1,6 +1,7 @@
 //! SQLite's errors as answers: constraints are the caller's to mend, all others are internal.
 //!
 //! SQLite's own texts may hold SQL (an unnamed CHECK is quoted whole), so only names that look like names pass.
+//! Must never pass SQLite's text on to a caller.
 
 use rusqlite::ErrorCode;
 use rusqlite::ffi;

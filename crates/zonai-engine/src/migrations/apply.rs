@@ -1,4 +1,6 @@
 //! Runs the files that `_migrations` does not know yet.
+//!
+//! Must never leave half of a file behind: each is one transaction, together with its row in `_migrations`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
 //! A column: its declared type decides how JSON values go in and come out.
+//!
+//! Must never look at rows: a column is what was declared, whatever it holds.
 
 /// A column of a table or view.
 #[derive(Clone, Debug, PartialEq, Eq)]

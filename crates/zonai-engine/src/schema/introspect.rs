@@ -1,4 +1,6 @@
 //! Asks SQLite what tables there are.
+//!
+//! Must never pass over what cannot be served: that is an error, at start.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

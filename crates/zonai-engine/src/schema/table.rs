@@ -1,4 +1,6 @@
 //! A table or view as the server sees it.
+//!
+//! Must never change once it was read: requests share it.
 
 use std::collections::HashMap;
 

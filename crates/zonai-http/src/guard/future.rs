@@ -1,4 +1,6 @@
 //! The answer of a guarded service: the inner one's, or the refusal.
+//!
+//! Must never call the inner service before the limiter has let the request through.
 
 use std::fmt;
 use std::future::Future;

@@ -2,6 +2,7 @@
 //!
 //! [`scan_query`] runs before the limiter and decodes on the fly; [`decode_body_param`] runs after it and decodes the whole.
 //! Both must see the same bytes: names and values are percent-decoded, `+` is a space, pairs are split at `&`.
+//! Must never count a request on one table and answer it from another.
 
 use std::borrow::Cow;
 

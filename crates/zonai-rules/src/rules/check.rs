@@ -1,6 +1,7 @@
 //! From sqlparser's tree to our own: an allow-list of forms, everything else is a fault.
 //!
 //! Whatever is let through here can be rendered and neither fails nor grows without bound.
+//! Must never let a form through because nobody thought of it: what is not named here is refused.
 
 mod level;
 mod operators;

@@ -1,6 +1,7 @@
 //! What an expression says before any row is looked at: `@admin`, `@user.id is not null`, comparisons with a missing user.
 //!
 //! Answers only where SQLite could not say otherwise; everything else is left to it.
+//! Must never guess: an answer that is wrong here opens a table or closes it.
 
 use rusqlite::types::Value as Bound;
 

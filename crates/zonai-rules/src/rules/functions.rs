@@ -2,6 +2,7 @@
 //!
 //! Each is here because it can neither fail on a stored value nor grow without bound, as it stands or as it is rendered:
 //! an error in a rule would be a 500 for everybody who reads the table.
+//! Must never take in one whose result depends on anything but its arguments.
 
 use rusqlite::types::Value as Bound;
 use sqlparser::ast::{Expr, Spanned};

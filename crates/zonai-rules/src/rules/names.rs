@@ -2,6 +2,7 @@
 //!
 //! A name that could be a column of two tables is a fault: SQL would take the inner one, and a rule that was meant to
 //! compare the two would be true for everybody.
+//! Must never choose where a name could mean two things.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
 //! From a checked expression to SQL text: every name quoted and with its row, every value a `?`, every step in parentheses.
+//!
+//! Must never put a value or a bare name into the text.
 
 use rusqlite::types::Value as Bound;
 use serde_json::Value as Json;

@@ -1,4 +1,6 @@
 //! Comparisons, arithmetic, `and` and `or`, `in`, `like`, and steps into JSON.
+//!
+//! Must never let sides through that SQLite and the parser could group differently.
 
 use rusqlite::types::Value as Bound;
 use sqlparser::ast::{BinaryOperator, Expr, InTarget};
