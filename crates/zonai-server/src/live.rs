@@ -175,7 +175,7 @@ mod tests {
     async fn a_stream_that_finds_no_place_to_read_is_told_so() {
         let project = Project::tasks();
         let (state, _hand) = testing::state(&project).await;
-        let (release, held) = std::sync::mpsc::channel::<()>();
+        let (release, held) = std::sync::mpsc::sync_channel::<()>(1);
         let held = Arc::new(Mutex::new(held));
         let mut reads = Vec::new();
         for _ in 0..256 {

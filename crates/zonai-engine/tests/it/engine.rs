@@ -296,7 +296,7 @@ async fn closing_breaks_off_what_does_not_end() {
 async fn a_read_that_nobody_waits_for_any_more_is_not_begun() {
     let data = Arc::new(table());
     let readers = EngineOptions::default().readers;
-    let (release, held) = mpsc::channel::<()>();
+    let (release, held) = mpsc::sync_channel::<()>(1);
     let held = Arc::new(parking_lot::Mutex::new(held));
     let busy: Vec<_> = (0..readers)
         .map(|_| {
@@ -311,7 +311,7 @@ async fn a_read_that_nobody_waits_for_any_more_is_not_begun() {
         })
         .collect();
     until(|| data.engine.reads_in_flight() == readers).await;
-    let (begun, has_begun) = mpsc::channel();
+    let (begun, has_begun) = mpsc::sync_channel(1);
     let gone = Arc::clone(&data);
     let read = tokio::spawn(async move {
         let job = move |_: &rusqlite::Connection| -> Result<(), DataError> {

@@ -52,7 +52,7 @@ async fn the_last_answer_is_not_lost_to_what_follows_the_request() {
     }
 }
 
-/// limiter.md 7.7: ten seconds for a head also where it began in one piece with the request before; a connection that is
+/// promise 7.7: ten seconds for a head also where it began in one piece with the request before; a connection that is
 /// idle is kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn half_a_head_behind_a_whole_request_ends_the_connection_after_ten_seconds() {
