@@ -7,7 +7,7 @@ use super::{BAD, GOOD, project, refusal, refused, sign_in, sign_up};
 /// A sign-in window and a window of failures that were used up still refuse after a restart, with the same reset.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_sign_ins_are_still_refused_after_a_restart() {
-    let project = project(&["signIn: 3/1h", "failedSignIn: 2/15m"]);
+    let project = project(&["signIn: 4/1h", "failedSignIn: 2/15m"]);
     let server = TestServer::start(&project).await;
     sign_up(&server.client_at("127.0.7.1"), "ada@x.org").await;
     for _ in 0..2 {
@@ -32,7 +32,7 @@ async fn used_up_sign_ins_are_still_refused_after_a_restart() {
     let server = server.restart(&project).await;
     assert_eq!(
         refusal(&sign_in(&server.client(), "ada@x.org", GOOD).await),
-        refused("users", "signIn", 3, 3_540)
+        refused("users", "signIn", 4, 3_540)
     );
     assert_eq!(
         sign_in(&server.client_at("127.0.7.1"), "ada@x.org", GOOD)
