@@ -195,6 +195,7 @@ impl Counters {
     }
 
     /// What is not the most common case. Out of line, so that the one that is takes few steps.
+    #[cold]
     #[inline(never)]
     fn decide_otherwise(
         &self,

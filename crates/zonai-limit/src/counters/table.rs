@@ -17,7 +17,7 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::{Client, Ipv6Prefix, Moment};
 
 // The model checker tries orders of locks: a few are enough, and thousands would take it minutes.
-const SHARD_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 7 };
+const SHARD_BITS: u32 = if cfg!(feature = "shuttle") { 1 } else { 6 };
 const SHARDS: usize = 1 << SHARD_BITS;
 /// How many buckets an insert looks at for closed windows; and how many every eighth one looks at elsewhere, where no
 /// new clients may come.
