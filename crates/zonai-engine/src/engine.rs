@@ -84,11 +84,7 @@ impl Engine {
         E: From<DataError> + Send + 'static,
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
-        self.shared.jobs.fetch_add(1, Ordering::Relaxed);
-        let answer = self.shared.writer.submit(job, true)?;
-        answer
-            .await
-            .unwrap_or_else(|lost| Err(DataError::internal("waiting for a write", &lost).into()))
+        self.hand_in(job, true).await
     }
 
     /// As [`Engine::write`], for what the project itself wrote down: it may take as long as it takes.
@@ -101,8 +97,18 @@ impl Engine {
         E: From<DataError> + Send + 'static,
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
+        self.hand_in(job, false).await
+    }
+
+    /// Hands a job to the writer and waits for what came of it.
+    async fn hand_in<T, E, F>(&self, job: F, bounded: bool) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DataError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
         self.shared.jobs.fetch_add(1, Ordering::Relaxed);
-        let answer = self.shared.writer.submit(job, false)?;
+        let answer = self.shared.writer.submit(job, bounded)?;
         answer
             .await
             .unwrap_or_else(|lost| Err(DataError::internal("waiting for a write", &lost).into()))

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use croner::Cron;
-use zonai_policy::{Diagnostic, Faults, Source, yaml};
+use zonai_policy::{Diagnostic, Faults, yaml};
 
-use crate::files::{shown, yaml_files};
+use crate::files::each_yaml;
 
 /// A job of the project.
 #[derive(Clone, Debug)]
@@ -36,22 +36,12 @@ pub fn read(
     project: &Path,
     fault: impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<CronFile>, Vec<Diagnostic>> {
-    let mut faults = Vec::new();
     let mut crons: Vec<CronFile> = Vec::new();
-    for path in yaml_files(folder, &shown(folder, project), &mut faults) {
-        let source = match Source::read(&path, &shown(&path, project)) {
-            Ok(source) => source,
-            Err(fault) => {
-                faults.push(fault);
-                continue;
-            }
-        };
-        let mut found = Faults::new(&source);
-        if let Some(cron) = read_file(&path, &crons, &fault, &mut found) {
+    let faults = each_yaml(folder, project, |path, found| {
+        if let Some(cron) = read_file(path, &crons, &fault, found) {
             crons.push(cron);
         }
-        faults.extend(found.into_list());
-    }
+    });
     if faults.is_empty() {
         Ok(crons)
     } else {

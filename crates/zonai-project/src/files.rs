@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zonai_policy::Diagnostic;
+use zonai_policy::{Diagnostic, Faults, Source};
 
 /// A path as diagnostics show it: inside the project, from the project.
 pub(crate) fn shown(path: &Path, project: &Path) -> String {
@@ -12,12 +12,28 @@ pub(crate) fn shown(path: &Path, project: &Path) -> String {
         .to_string()
 }
 
-/// Every `.yaml` and `.yml` of a folder, sorted; a missing folder holds none.
-pub(crate) fn yaml_files(
+/// Reads every `.yaml` and `.yml` of a folder in turn; every fault of every file comes back.
+pub(crate) fn each_yaml(
     folder: &Path,
-    shown: &str,
-    faults: &mut Vec<Diagnostic>,
-) -> Vec<std::path::PathBuf> {
+    project: &Path,
+    mut read: impl FnMut(&Path, &mut Faults<'_>),
+) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    for path in yaml_files(folder, &shown(folder, project), &mut faults) {
+        match Source::read(&path, &shown(&path, project)) {
+            Ok(source) => {
+                let mut found = Faults::new(&source);
+                read(&path, &mut found);
+                faults.extend(found.into_list());
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    faults
+}
+
+/// Every `.yaml` and `.yml` of a folder, sorted; a missing folder holds none.
+fn yaml_files(folder: &Path, shown: &str, faults: &mut Vec<Diagnostic>) -> Vec<std::path::PathBuf> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),

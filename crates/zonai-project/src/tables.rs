@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use zonai_data::{Schema, Table};
 use zonai_policy::yaml::{self, Map, Node};
-use zonai_policy::{Diagnostic, Faults, Source};
+use zonai_policy::{Diagnostic, Faults};
 
-use crate::files::{shown, yaml_files};
+use crate::files::{each_yaml, shown};
 
 /// Reads each file of a folder and hands it on with its table; every fault of every file comes back.
 pub(crate) fn read(
@@ -17,32 +17,22 @@ pub(crate) fn read(
     schema: &Schema,
     mut read_file: impl FnMut(&Table, &Map, &mut Faults<'_>),
 ) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    for path in yaml_files(folder, &shown(folder, project), &mut faults) {
-        let source = match Source::read(&path, &shown(&path, project)) {
-            Ok(source) => source,
-            Err(fault) => {
-                faults.push(fault);
-                continue;
-            }
+    each_yaml(folder, project, |path, found| {
+        let Some(table) = table_of(path, schema, found) else {
+            return;
         };
-        let mut found = Faults::new(&source);
-        if let Some(table) = table_of(&path, schema, &mut found) {
-            match seen.iter().find(|(name, _)| *name == table.name) {
-                Some((_, first)) => {
-                    let message = format!("`{}` is about the same table", shown(first, project));
-                    found.push(Diagnostic::whole_file(source.path(), message));
-                }
-                None => {
-                    seen.push((table.name.clone(), path.clone()));
-                    read_map(table, &mut found, &mut read_file);
-                }
+        match seen.iter().find(|(name, _)| *name == table.name) {
+            Some((_, first)) => {
+                let message = format!("`{}` is about the same table", shown(first, project));
+                found.push(Diagnostic::whole_file(found.source().path(), message));
+            }
+            None => {
+                seen.push((table.name.clone(), path.to_owned()));
+                read_map(table, found, &mut read_file);
             }
         }
-        faults.extend(found.into_list());
-    }
-    faults
+    })
 }
 
 fn table_of<'s>(path: &Path, schema: &'s Schema, faults: &mut Faults<'_>) -> Option<&'s Table> {

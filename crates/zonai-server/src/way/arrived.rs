@@ -65,9 +65,7 @@ impl Arrived {
         };
         self.leaving.finish(state, answer)
     }
-}
 
-impl Arrived {
     /// Whether a body comes whose length nobody announced.
     pub(super) fn is_unannounced(&self) -> bool {
         !self.incoming.is_end_stream() && self.incoming.size_hint().exact().is_none()
