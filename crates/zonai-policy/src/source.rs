@@ -114,8 +114,7 @@ impl Source {
                 None => return "",
             }
         }
-        let rest = &self.text[start..];
-        rest.split(['\n', '\r']).next().unwrap_or(rest)
+        line_of(&self.text[start..])
     }
 
     /// A place as the origin of a limit.
@@ -136,7 +135,9 @@ impl Source {
         while let Some(next) = next_line(&self.text, start).filter(|next| *next <= offset) {
             (line, start) = (line + 1, next);
         }
-        Span::point(line, count(self.text[start..offset].chars().count()) + 1)
+        // Between `\r` and `\n` there is no column: that is the line's end.
+        let before = line_of(&self.text[start..offset]);
+        Span::point(line, count(before.chars().count()) + 1)
     }
 
     /// A fault at a place of this file.
@@ -144,6 +145,11 @@ impl Source {
     pub fn fault(&self, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self, span, message)
     }
+}
+
+/// `text` up to the end of its first line.
+fn line_of(text: &str) -> &str {
+    text.split(['\n', '\r']).next().unwrap_or(text)
 }
 
 /// Where the line after the one at `start` begins. Lines end with `\n`, `\r\n` or `\r`, as in YAML.

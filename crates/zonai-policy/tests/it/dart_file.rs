@@ -457,13 +457,19 @@ fn an_expression_that_is_no_constant_is_named() {
 #[test]
 fn a_fault_ends_with_its_line_whatever_ends_the_line() {
     for end in ["\n", "\r\n", "\r"] {
-        let source = Source::new("t.dart", format!("class A {end}B{end}extends {{{end}"));
-        let (_, faults) = read_dart(&source, &tables());
-        assert!(!faults.is_empty());
-        for fault in faults {
-            let line = source.line(fault.line).chars().count();
-            let ends = fault.column as usize + fault.length as usize;
-            assert!(ends <= line + 1, "{end:?}: {fault:?}");
+        for text in [
+            format!("class A {end}B{end}extends {{{end}"),
+            // What is missing stands behind the comment, and that takes the `\r` for its own.
+            format!("class A extends B'c => d// e{end}"),
+        ] {
+            let source = Source::new("t.dart", text);
+            let (_, faults) = read_dart(&source, &tables());
+            assert!(!faults.is_empty());
+            for fault in faults {
+                let line = source.line(fault.line).chars().count();
+                let ends = fault.column as usize + fault.length as usize;
+                assert!(ends <= line + 1, "{end:?}: {fault:?}");
+            }
         }
     }
 }
