@@ -21,6 +21,7 @@ pub(crate) use decide::Taken;
 use everyone::Everyone;
 use key::{AccountKey, Key};
 use table::Table;
+pub(crate) use window::judge;
 use windows::Windows;
 
 /// An interned (bucket, operation, custom name, window): what a counter is for, apart from the client.

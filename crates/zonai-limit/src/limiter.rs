@@ -3,6 +3,7 @@
 //! Must never hold a lock while a policy is asked, allocate for a policy that does not change, or let an unknown
 //! operation through uncounted.
 
+mod again;
 mod explain;
 mod resolve;
 mod sign_in;

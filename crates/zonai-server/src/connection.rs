@@ -3,6 +3,7 @@
 //! Must never look into a request: that is the business of [`crate::way`].
 
 pub(crate) mod activity;
+pub(crate) mod repeat;
 pub(crate) mod socket;
 
 use std::future::poll_fn;

@@ -3,6 +3,7 @@
 //! The order is fixed. A stop takes what the stop before made: the handlers take an `Admitted`, which only the
 //! limiter makes, so that no route can forget it. Must never do a route's work itself.
 
+mod again;
 mod arrived;
 mod leftover;
 pub(crate) mod target;
@@ -26,6 +27,7 @@ use crate::live::Place;
 use crate::reply::{Answer, Reply};
 use crate::route::{self, Route};
 use crate::state::State;
+use again::{Again, Shown};
 use arrived::{Answering, Arrived};
 use target::{Nowhere, Source, Target, To};
 
@@ -129,7 +131,22 @@ fn enter(state: &Arc<State>, peer: Option<IpAddr>, arrived: &Arrived) -> Step {
     let ask = target.ask(state.gate.is_exempt(&found));
     match state.gate.limiter.check_now(now, found.client, &ask) {
         Some(Verdict::Refused(refusal)) if !state.draft_headers => {
-            Step::Answer(refuse(state, now, &found, &refusal))
+            let answer = refuse(state, now, &found, &refusal);
+            // Of a stream's client the places are looked at first.
+            if place.is_none() {
+                arrived.refused(|| {
+                    Box::new(Again {
+                        shown: Shown::at(state, now, &refusal),
+                        state: Arc::clone(state),
+                        peer,
+                        found,
+                        source,
+                        target,
+                        refusal,
+                    })
+                });
+            }
+            Step::Answer(answer)
         }
         verdict => Step::Work(Asked {
             payload_in_query: source == Source::Query,

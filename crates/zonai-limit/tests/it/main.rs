@@ -7,6 +7,7 @@
 )]
 
 mod admission;
+mod again;
 mod cap;
 mod common;
 mod cost;

@@ -14,6 +14,8 @@ use zonai_limit::Moment;
 
 use zonai_project::settings::Bounds;
 
+use super::repeat::{Handover, Refused};
+
 /// Between two complaints that no connection can be accepted.
 const COMPLAIN_MS: u64 = 60_000;
 
@@ -41,6 +43,8 @@ pub(crate) struct Activity {
     /// A [`Told`], and whom it wakes.
     told: AtomicU8,
     waker: AtomicWaker,
+    /// What the socket is told of refusals.
+    pub(super) handover: Handover,
 }
 
 /// What a connection was told from outside.
@@ -94,6 +98,24 @@ impl Activity {
         self.last_is_blank.store(is_blank, Ordering::Relaxed);
     }
 
+    /// Whether the bytes that came last end with an empty line.
+    pub(super) fn is_ended(&self) -> bool {
+        self.last_is_blank.load(Ordering::Relaxed)
+    }
+
+    /// The request that is being answered has no body and is refused.
+    pub(crate) fn refused(&self, refused: impl FnOnce() -> Box<dyn Refused>) {
+        // With HTTP/2 many are answered at a time, and no bytes are a request.
+        if !self.multiplexed.load(Ordering::Relaxed) {
+            self.handover.refuse(refused);
+        }
+    }
+
+    /// A request was answered that nobody else has seen.
+    pub(super) fn repeated(&self) {
+        self.since_ms.store(self.now(), Ordering::Relaxed);
+    }
+
     /// Whether something has come behind a request that ends there.
     fn has_more_than(&self, end: End) -> bool {
         let end = match end {
@@ -126,6 +148,7 @@ impl Activity {
     pub(crate) fn request(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.head_begun.store(false, Ordering::Relaxed);
+        self.handover.begin();
         InFlight {
             activity: Arc::clone(self),
             end: End::Unknown,

@@ -1,6 +1,7 @@
 //! The byte stream of one connection: TCP or Unix, with the bytes that were read ahead put back in front.
 //!
-//! Tells the connection's [`Activity`] what moves. Must never interpret a byte.
+//! Tells the connection's [`Activity`] what moves, and answers repeated refusals ([`Repeats`]). Must never interpret a
+//! byte itself.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,6 +17,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::Sleep;
 
 use super::activity::Activity;
+use super::repeat::Repeats;
 
 /// A connected socket.
 #[derive(Debug)]
@@ -34,6 +36,9 @@ pub(crate) struct Socket {
     /// The last bytes that were handed on.
     tail: [u8; 3],
     activity: Arc<Activity>,
+    repeats: Repeats,
+    /// What is still to be written of an answer of `repeats`.
+    unwritten: Bytes,
     shut: bool,
     linger: Option<Pin<Box<Sleep>>>,
 }
@@ -48,6 +53,8 @@ impl Socket {
             ahead: Bytes::new(),
             tail: [0; 3],
             activity,
+            repeats: Repeats::default(),
+            unwritten: Bytes::new(),
             shut: false,
             linger: None,
         }
@@ -58,6 +65,19 @@ impl Socket {
             .linger
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
         linger.as_mut().poll(cx)
+    }
+
+    /// Writes what is left of an answer of [`Repeats`], before anything else is read or written.
+    fn write_rest(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.unwritten.is_empty() {
+            let polled = self.stream.poll_write(cx, &self.unwritten);
+            self.activity.write_stalled(polled.is_pending());
+            match ready!(polled)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.unwritten.advance(written),
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Notes what the bytes end with that are handed on.
@@ -81,6 +101,22 @@ impl Socket {
     }
 }
 
+impl Stream {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+}
+
 impl AsyncRead for Socket {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -88,25 +124,34 @@ impl AsyncRead for Socket {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        let before = buf.filled().len();
         if this.ahead.has_remaining() {
             let len = this.ahead.remaining().min(buf.remaining());
-            let before = buf.filled().len();
             buf.put_slice(&this.ahead.split_to(len));
             this.hand_on(buf.filled().get(before..).unwrap_or_default());
             return Poll::Ready(Ok(()));
         }
-        let before = buf.filled().len();
-        let read = match &mut this.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-        };
-        if let Some(bytes) = buf.filled().get(before..)
-            && !bytes.is_empty()
-        {
-            this.activity.bytes_read();
-            this.hand_on(bytes);
+        loop {
+            ready!(this.write_rest(cx))?;
+            ready!(this.stream.poll_read(cx, buf))?;
+            let Some(bytes) = buf.filled().get(before..).filter(|bytes| !bytes.is_empty()) else {
+                return Poll::Ready(Ok(()));
+            };
+            let Some(answer) = this.repeats.answer(bytes, &this.activity.handover) else {
+                this.activity.bytes_read();
+                this.hand_on(bytes);
+                return Poll::Ready(Ok(()));
+            };
+            buf.set_filled(before);
+            this.activity.repeated();
+            let written = match this.stream.poll_write(cx, answer) {
+                Poll::Ready(written) => written?,
+                Poll::Pending => 0,
+            };
+            if let Some(rest) = answer.get(written..).filter(|rest| !rest.is_empty()) {
+                this.unwritten = Bytes::copy_from_slice(rest);
+            }
         }
-        read
     }
 }
 
@@ -117,14 +162,17 @@ impl AsyncWrite for Socket {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = match &mut this.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            Stream::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
-        };
-        this.activity.write_stalled(written.is_pending());
-        written
+        ready!(this.write_rest(cx))?;
+        let polled = this.stream.poll_write(cx, buf);
+        this.activity.write_stalled(polled.is_pending());
+        let written = ready!(polled)?;
+        let ended = this.activity.is_ended();
+        this.repeats
+            .wrote(buf, written, ended, &this.activity.handover);
+        Poll::Ready(Ok(written))
     }
 
+    /// Of HTTP/2: [`Repeats`] sees none of it.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -144,10 +192,14 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().stream {
+        let this = self.get_mut();
+        ready!(this.write_rest(cx))?;
+        ready!(match &mut this.stream {
             Stream::Tcp(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Unix(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        })?;
+        this.repeats.flushed();
+        Poll::Ready(Ok(()))
     }
 
     /// Closes the sending side. Where something was left unread on purpose, what still comes is dropped for a moment
@@ -155,6 +207,7 @@ impl AsyncWrite for Socket {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if !this.shut {
+            ready!(this.write_rest(cx))?;
             ready!(match &mut this.stream {
                 Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
                 Stream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
@@ -167,11 +220,7 @@ impl AsyncWrite for Socket {
         let mut dropped = [MaybeUninit::uninit(); 8 * 1024];
         loop {
             let mut buf = ReadBuf::uninit(&mut dropped);
-            let read = match &mut this.stream {
-                Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut buf),
-                Stream::Unix(stream) => Pin::new(stream).poll_read(cx, &mut buf),
-            };
-            match read {
+            match this.stream.poll_read(cx, &mut buf) {
                 Poll::Ready(Ok(())) if !buf.filled().is_empty() => {}
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
                 Poll::Pending => break,

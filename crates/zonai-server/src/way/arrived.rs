@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 
 use super::leftover;
 use crate::connection::activity::InFlight;
+use crate::connection::repeat::Refused;
 use crate::cors;
 use crate::reply::Answer;
 use crate::state::State;
@@ -45,6 +46,13 @@ impl Arrived {
             parts,
             incoming,
             leaving: Leaving { in_flight, cross },
+        }
+    }
+
+    /// The limiter refuses it, and nothing else was asked.
+    pub(super) fn refused(&self, refused: impl FnOnce() -> Box<dyn Refused>) {
+        if self.incoming.is_end_stream() {
+            self.leaving.in_flight.activity().refused(refused);
         }
     }
 

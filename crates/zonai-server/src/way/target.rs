@@ -150,6 +150,11 @@ impl Target {
     }
 }
 
+/// Where a request is counted that names its table in the query.
+pub(super) fn bucket_named(gate: &Gate, payload: Option<Named<'_>>) -> Bucket {
+    named_table(gate, payload).map_or(Bucket::Shared(Shared::Unknown), Bucket::Table)
+}
+
 fn named_table(gate: &Gate, payload: Option<Named<'_>>) -> Result<TableId, Nowhere> {
     match payload.map(|named| named.table) {
         Some(Field::Text(name)) => gate.limiter.table(name).ok_or(Nowhere::Table),
