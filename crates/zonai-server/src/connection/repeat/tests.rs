@@ -226,7 +226,7 @@ fn a_peer_that_does_not_read_gets_every_answer_once() {
         said == no('a').repeat(many.len()),
         "something else was said"
     );
-    assert!(seen.again.load(Ordering::Relaxed) > 1_000);
+    assert!(seen.again.load(Ordering::Relaxed) > 100);
 }
 
 #[derive(Clone, Debug)]
