@@ -217,6 +217,25 @@ fn what_looks_like_a_request_inside_of_another_is_none() {
 }
 
 #[test]
+fn a_head_that_began_with_the_request_before_is_not_known_by_its_end() {
+    let begun = [ASK, b"GET /no?b1 HTTP/1.1\r\nx: "].concat();
+    let (said, _) = said_to(&[ASK, &begun, ASK, ASK, ASK]);
+    let answers = ['a', 'a', 'b', 'a', 'a'].map(no).concat();
+    assert_eq!(said, answers);
+    // The same where the end comes in two pieces.
+    let (said, _) = said_to(&[
+        ASK,
+        b"GET /no?b1 HTTP/1.1\r\n",
+        b"x: y\r\nz: ",
+        ASK,
+        ASK,
+        ASK,
+    ]);
+    let answers = ['a', 'b', 'a', 'a'].map(no).concat();
+    assert_eq!(said, answers);
+}
+
+#[test]
 fn a_peer_that_does_not_read_gets_every_answer_once() {
     // More than the buffers of a pair of sockets hold.
     let many = vec![ASK; 3_000];
