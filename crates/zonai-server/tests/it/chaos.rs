@@ -5,12 +5,17 @@
 
 use std::collections::HashMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use zonai_clock::Hand;
-use zonai_test::{Project, TestServer};
+use zonai_test::{Project, Reply, TestServer};
 
 const TABLES: [&str; 2] = ["tasks", "notes"];
 const OPERATIONS: [&str; 4] = ["list", "count", "create", "unknown"];
+
+/// No connection is kept for so long that the server takes it for idle.
+const KEPT_MS: u64 = 30_000;
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014): enough to choose steps with.
 struct Dice(u64);
@@ -98,21 +103,53 @@ struct Run {
     server: TestServer,
     model: Model,
     dice: Dice,
+    kept: HashMap<u64, TcpStream>,
+    kept_until: u64,
 }
 
 impl Run {
-    async fn request(&mut self, step: u64) {
+    /// The same question some times in a row, by one client: more often than not on a connection that it keeps.
+    async fn requests(&mut self, step: u64) {
         let client = self.dice.below(4);
         let table = TABLES[self.dice.below(2) as usize];
         let operation = OPERATIONS[self.dice.below(4) as usize];
+        for time in 0..=self.dice.below(5) {
+            self.request(step, time, (client, table, operation)).await;
+        }
+    }
+
+    /// What a client asks, on its kept connection.
+    async fn ask(&mut self, client: u64, path: &str, body: &Value) -> Reply {
+        let http = self.server.client_at(&format!("127.0.3.{}", client + 1));
+        if self.dice.below(4) == 0 {
+            return http.get(path, body).await;
+        }
+        if !self.kept.contains_key(&client) {
+            self.kept.insert(client, http.connect().await);
+        }
+        let stream = self.kept.get_mut(&client).unwrap();
+        let bytes = http.request("GET", &zonai_test::target(path, body), None);
+        stream.write_all(&bytes).await.unwrap();
+        zonai_test::read_reply(stream, false).await
+    }
+
+    async fn request(
+        &mut self,
+        step: u64,
+        time: u64,
+        (client, table, operation): (u64, &'static str, &'static str),
+    ) {
         let http = self.server.client_at(&format!("127.0.3.{}", client + 1));
         let expected = self.model.ask(client, table, operation);
         let reply = match operation {
             "list" => {
-                http.get("/db/list", &json!({"table": table, "limit": 1}))
+                let list = json!({"table": table, "limit": 1 + time % 2});
+                self.ask(client, "/db/list", &list).await
+            }
+            "count" => {
+                self.ask(client, "/db/count", &json!({"table": table}))
                     .await
             }
-            "count" => http.get("/db/count", &json!({"table": table})).await,
             "create" => {
                 let column = if table == "tasks" { "title" } else { "text" };
                 http.json(
@@ -123,8 +160,8 @@ impl Run {
                 .await
             }
             _ => {
-                http.get("/db/list", &json!({"table": format!("ghost{step}")}))
-                    .await
+                let ghost = json!({"table": format!("ghost{step}")});
+                self.ask(client, "/db/list", &ghost).await
             }
         };
         let seen = match reply.status {
@@ -190,6 +227,10 @@ impl Run {
         };
         self.server.hand.advance_ms(ms);
         self.model.now += ms;
+        if self.model.now > self.kept_until {
+            self.kept.clear();
+            self.kept_until = self.model.now + KEPT_MS;
+        }
     }
 }
 
@@ -209,10 +250,12 @@ async fn every_answer_is_the_one_of_the_model() {
         server,
         model: Model::default(),
         dice: Dice(seed),
+        kept: HashMap::new(),
+        kept_until: KEPT_MS,
     };
     for step in 0..steps {
         match run.dice.below(100) {
-            0..88 => run.request(step).await,
+            0..88 => run.requests(step).await,
             88..94 => run.pass_time(),
             94..97 => run.reload(),
             97..99 => {
@@ -222,7 +265,10 @@ async fn every_answer_is_the_one_of_the_model() {
                     .hand
                     .set_wall_ms(Hand::WALL_MS + days * 86_400_000);
             }
-            _ => run.server = run.server.restart(&run.project).await,
+            _ => {
+                run.kept.clear();
+                run.server = run.server.restart(&run.project).await;
+            }
         }
     }
 }

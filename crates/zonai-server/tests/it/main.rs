@@ -21,6 +21,7 @@ mod operations_in_code;
 mod proxies;
 mod refusal;
 mod reload;
+mod repeats;
 mod steering;
 mod stop;
 mod streams;

@@ -63,7 +63,7 @@ async fn until_version(server: &TestServer, version: u64) -> Duration {
 }
 
 /// What the admin socket answers.
-async fn ask(project: &Project, question: &Value) -> Value {
+pub(crate) async fn ask(project: &Project, question: &Value) -> Value {
     let path = zonai_server::admin::socket_path(&project.path(".zonai/data"));
     let mut stream = BufReader::new(UnixStream::connect(path).await.unwrap());
     stream
