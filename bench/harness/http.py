@@ -22,13 +22,15 @@ class Client:
         return json.loads(read) if read else None
 
 
-def get_raw(port: int, target: str, times: int, within: float):
-    """One GET so many times over one connection, as soon as the port answers. Returns the statuses and how often each came."""
-    request = f"GET {quote(target, safe='/?=')} HTTP/1.1\r\nhost: bench\r\n\r\n".encode()
+def get_raw(port: int, target: str, times: int, within: float, alternating=False):
+    """One GET so many times over one connection, as soon as the port answers. Returns the statuses and how often each came.
+    `alternating`: no request has the bytes of the one before."""
+    hosts = ("bench", "other") if alternating else ("bench", "bench")
+    requests = [f"GET {quote(target, safe='/?=')} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode() for host in hosts]
     seen = {}
     with connect(port, within) as connection:
-        for _ in range(times):
-            connection.sendall(request)
+        for number in range(times):
+            connection.sendall(requests[number % 2])
             answer, end, body = b"", b"", b""
             while not end or len(body) < length(answer):
                 read = connection.recv(1 << 16)

@@ -1,5 +1,6 @@
 """The request over its limit."""
 
+from harness.install import BENCH
 from harness.load import drive
 from harness.peers import programs
 from harness.peers.pocketbase import PocketBase
@@ -8,14 +9,44 @@ from harness.peers.zonai import Zonai, path
 
 NAME = "refused"
 TITLE = "A refused request"
-SHOWS = "One client far over 100 requests a minute, on 64 kept connections: nearly every answer is a 429."
+SHOWS = (
+    "One client far over 100 requests a minute, on 64 kept connections: nearly every answer is a 429. `zonai` is asked what all the others are, "
+    "the same each time; `zonai-other-rows` for one of 1,000 rows after another; `zonai-other-headers` with a header that is another each "
+    "time, so that no request is known by its bytes."
+)
 SHOWS_NOT = (
     "What a refusal costs with many clients at once, over new connections or with a body. nginx and HAProxy know the path and "
     "the address, not the table, which Zonai reads from the payload; `constant` (hyper alone) and `axum-constant` read nothing and answer 200."
 )
 BASELINE = "constant"
+
+
+def row(number):
+    return path("/db", {"table": "items", "where": {"type": "eq", "column": "id", "value": f"{number:015}_it"}})
+
+
+URL = row(123_456_789_012_345)
+
+
+class Asked(Zonai):
+    """Asked by a script, of which `paths` are the argument's lines; without them it is the path itself."""
+
+    def __init__(self, script, paths=None):
+        super().__init__(limited=True)
+        self.script, self.paths = BENCH / "lua" / script, paths
+
+    def arguments(self):
+        if self.paths is None:
+            return [URL]
+        file = self.folder / "paths"
+        file.write_text(self.paths + "\n")
+        return [file]
+
+
 PEERS = {
     "zonai": lambda: Zonai(limited=True),
+    "zonai-other-rows": lambda: Asked("paths.lua", "\n".join(map(row, range(1_000)))),
+    "zonai-other-headers": lambda: Asked("headers.lua"),
     "constant": programs.constant,
     "axum-constant": programs.axum_constant,
     "hyper-governor": programs.hyper_governor,
@@ -24,12 +55,14 @@ PEERS = {
     "haproxy": HAProxy,
     "pocketbase": lambda: PocketBase(limited=True),
 }
-URL = path("/db", {"table": "items", "where": {"type": "eq", "column": "id", "value": "0123456789abcde_it"}})
 
 
 def measure(peer, seconds):
     url = "/api/collections/items/records/0123456789abcde" if isinstance(peer, PocketBase) else URL
-    measured = drive(peer.server, peer.origin + url, seconds)
+    if isinstance(peer, Asked):
+        measured = drive(peer.server, peer.origin, seconds, script=peer.script, arguments=peer.arguments())
+    else:
+        measured = drive(peer.server, peer.origin + url, seconds)
     measured.constant = getattr(peer, "name", "").endswith("constant")
     return measured
 

@@ -1,6 +1,6 @@
 //! A refused request that is asked again, answered with the bytes of its last refusal.
 //!
-//! Who is refused goes on asking, mostly the same. Once a request was refused twice in a row on a connection, the third
+//! Who is refused goes on asking, mostly the same. A request that has come and was refused again and again on a connection
 //! is known by its bytes, and only what may have changed is looked at: whether the counter still refuses, and what the
 //! answer tells of the time. The HTTP library sees nothing of it.
 //!
@@ -34,7 +34,7 @@ pub(crate) struct Handover {
     requests: AtomicU32,
     /// The last of them has no body and is refused.
     is_refused: AtomicBool,
-    /// The socket has its bytes, and would know it again.
+    /// It came not for the first time: the socket would know it again.
     is_wanted: AtomicBool,
     refused: Mutex<Option<Box<dyn Refused>>>,
 }
@@ -88,8 +88,9 @@ impl std::fmt::Debug for Handover {
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     phase: Phase,
-    /// The one head that came last, while its answer is awaited.
-    asked: Vec<u8>,
+    /// The one head that came last.
+    last: Option<Head>,
+    /// What was answered to it, where it came not for the first time.
     known: Option<Known>,
 }
 
@@ -106,18 +107,33 @@ enum Phase {
     Written(u32),
 }
 
-/// A request that was refused.
-struct Known {
-    request: Vec<u8>,
-    /// Where its query is.
+/// A request without a body, and where its query is: behind the first `?` of its first line, before the last space.
+/// Empty where there is none.
+#[derive(Debug)]
+struct Head {
+    bytes: Vec<u8>,
     query: Range<usize>,
+}
+
+/// How a head is like another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Like<'b> {
+    /// To the byte.
+    Same,
+    /// But for this query.
+    Query(&'b str),
+}
+
+/// What a refused request was answered.
+struct Known {
     answer: Vec<u8>,
     refused: Box<dyn Refused>,
 }
 
 impl Repeats {
     /// The answer to these bytes, if they are one request that is known and refused again. Otherwise they are for the
-    /// library.
+    /// library. A function of its own, so that its instructions can be counted.
+    #[inline(never)]
     pub(crate) fn answer(&mut self, bytes: &[u8], handover: &Handover) -> Option<&[u8]> {
         let requests = match self.phase {
             Phase::Between(requests) if requests == handover.requests() => requests,
@@ -126,16 +142,26 @@ impl Repeats {
                 return None;
             }
         };
-        if self.known.as_ref().is_none_or(|known| !known.again(bytes)) {
+        let like = self.last.as_ref().and_then(|last| last.like(bytes));
+        let is_again = match (like, &self.known) {
+            (Some(Like::Same), Some(known)) => known.refused.again(None),
+            (Some(Like::Query(query)), Some(known)) => known.refused.again(Some(query)),
+            _ => false,
+        };
+        if is_again {
+            return self.known.as_ref().map(|known| known.answer.as_slice());
+        }
+        if bytes.len() > MAX_REQUEST || !is_one_head(bytes) {
             self.forget(handover);
-            if bytes.len() <= MAX_REQUEST && is_one_head(bytes) {
-                self.asked.extend_from_slice(bytes);
-                self.phase = Phase::Asked(requests);
-                handover.want(true);
-            }
             return None;
         }
-        self.known.as_ref().map(|known| known.answer.as_slice())
+        self.known = None;
+        self.phase = Phase::Asked(requests);
+        handover.want(like.is_some());
+        if like != Some(Like::Same) {
+            self.last = Some(Head::new(bytes));
+        }
+        None
     }
 
     /// The library wrote `bytes`, of which `written` were taken. `ended` says whether the last bytes that it read end with
@@ -147,14 +173,12 @@ impl Repeats {
             self.forget(handover);
             return;
         };
-        if let Some(refused) = refused
-            && self.phase == Phase::Asked(requests.wrapping_sub(1))
+        if self.phase != Phase::Asked(requests.wrapping_sub(1)) {
+            self.forget(handover);
+        } else if let Some(refused) = refused
             && is_kept_open(bytes)
         {
-            let request = std::mem::take(&mut self.asked);
             self.known = Some(Known {
-                query: query_of(&request),
-                request,
                 answer: bytes.to_vec(),
                 refused,
             });
@@ -177,27 +201,33 @@ impl Repeats {
     }
 }
 
-impl Known {
-    fn again(&self, bytes: &[u8]) -> bool {
-        if self.request == bytes {
-            return self.refused.again(None);
+impl Head {
+    fn new(bytes: &[u8]) -> Self {
+        let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(b"");
+        let start = line.iter().position(|byte| *byte == b'?');
+        let end = line.iter().rposition(|byte| *byte == b' ');
+        Self {
+            bytes: bytes.to_vec(),
+            query: match (start, end) {
+                (Some(start), Some(end)) if start < end => start + 1..end,
+                _ => 0..0,
+            },
         }
-        // Another query, and the rest to the letter.
-        let (Some(before), Some(after)) = (
-            self.request.get(..self.query.start),
-            self.request.get(self.query.end..),
-        ) else {
-            return false;
-        };
+    }
+
+    fn like<'b>(&self, bytes: &'b [u8]) -> Option<Like<'b>> {
+        if self.bytes == bytes {
+            return Some(Like::Same);
+        }
+        let before = self.bytes.get(..self.query.start)?;
+        let after = self.bytes.get(self.query.end..)?;
         if self.query.is_empty() || bytes.len() > MAX_REQUEST {
-            return false;
+            return None;
         }
-        bytes
-            .strip_prefix(before)
-            .and_then(|rest| rest.strip_suffix(after))
-            .filter(|query| query.iter().all(|byte| is_of_query(*byte)))
-            .and_then(|query| std::str::from_utf8(query).ok())
-            .is_some_and(|query| self.refused.again(Some(query)))
+        let query = bytes.strip_prefix(before)?.strip_suffix(after)?;
+        let is_query = query.iter().all(|byte| is_of_query(*byte));
+        let query = std::str::from_utf8(query).ok().filter(|_| is_query)?;
+        Some(Like::Query(query))
     }
 }
 
@@ -216,17 +246,6 @@ fn is_one_head(bytes: &[u8]) -> bool {
     lines
         .split(|byte| *byte == b'\n')
         .all(|line| !matches!(line, b"" | b"\r"))
-}
-
-/// Where the query of a request is: behind the first `?` of its first line, before the last space. Empty where there is none.
-fn query_of(request: &[u8]) -> Range<usize> {
-    let line = request.split(|byte| *byte == b'\n').next().unwrap_or(b"");
-    let start = line.iter().position(|byte| *byte == b'?');
-    let end = line.iter().rposition(|byte| *byte == b' ');
-    match (start, end) {
-        (Some(start), Some(end)) if start < end => start + 1..end,
-        _ => 0..0,
-    }
 }
 
 /// What a query may consist of (RFC 3986, section 3.4), and the few characters besides that every server takes.

@@ -4,6 +4,7 @@
 //! The normal run has 1,500 steps; by hand take a million.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -124,10 +125,10 @@ impl Run {
         if self.dice.below(4) == 0 {
             return http.get(path, body).await;
         }
-        if !self.kept.contains_key(&client) {
-            self.kept.insert(client, http.connect().await);
-        }
-        let stream = self.kept.get_mut(&client).unwrap();
+        let stream = match self.kept.entry(client) {
+            Entry::Occupied(kept) => kept.into_mut(),
+            Entry::Vacant(place) => place.insert(http.connect().await),
+        };
         let bytes = http.request("GET", &zonai_test::target(path, body), None);
         stream.write_all(&bytes).await.unwrap();
         zonai_test::read_reply(stream, false).await
