@@ -90,10 +90,19 @@ impl Telemetry {
     }
 
     pub(crate) fn answered(&self, status: StatusCode) {
-        let class = usize::from(status.as_u16() / 100);
+        self.count(usize::from(status.as_u16() / 100));
+    }
+
+    fn count(&self, class: usize) {
         if let Some(counter) = self.by_class.get(class).or(self.by_class.first()) {
             counter.inc();
         }
+    }
+
+    /// A refusal that was answered as the one before.
+    pub(crate) fn refused_again(&self, client: Client, refusal: &Refusal) {
+        self.refused(client, refusal);
+        self.count(4);
     }
 
     pub(crate) fn refused(&self, client: Client, refusal: &Refusal) {

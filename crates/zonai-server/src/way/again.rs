@@ -77,10 +77,9 @@ impl Refused for Again {
         }
         // As on the whole way.
         state.self_check.note(&self.found, self.peer);
-        state.telemetry.refused(self.found.client, &self.refusal);
         state
             .telemetry
-            .answered(http::StatusCode::TOO_MANY_REQUESTS);
+            .refused_again(self.found.client, &self.refusal);
         true
     }
 }
