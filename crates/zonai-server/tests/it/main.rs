@@ -15,6 +15,7 @@ mod closing;
 mod concurrency;
 mod counting;
 mod explaining;
+mod full;
 mod health;
 mod operations;
 mod operations_in_code;

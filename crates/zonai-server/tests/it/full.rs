@@ -1,0 +1,207 @@
+//! When there is no room: the answer says when to come back, what was promised is kept, and it goes on afterwards.
+//!
+//! The writer is held by an operation of the test's own, for as long as the test wants.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use zonai_server::{Additions, CustomOperation, OperationError, OperationRequest, Performed};
+use zonai_test::{Client, Project, Reply, TestServer};
+
+use crate::reload::ask;
+
+/// Nothing takes longer, even on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(9);
+
+/// Holds the writer until it is let go.
+struct Hold {
+    entered: SyncSender<()>,
+    released: Mutex<Option<Receiver<()>>>,
+}
+
+impl CustomOperation for Hold {
+    const TABLE: &'static str = "notes";
+    const NAME: &'static str = "hold";
+
+    async fn perform(&self, request: OperationRequest) -> Result<Performed, OperationError> {
+        let entered = self.entered.clone();
+        let released = self.released.lock().take();
+        request
+            .transaction(move |_| {
+                entered.send(()).unwrap();
+                // Also where the test has failed.
+                let _ = released.unwrap().recv_timeout(PATIENCE);
+                Ok(Value::Null)
+            })
+            .await
+    }
+}
+
+/// A server whose writer is held until the sender says so.
+async fn held(project: &Project) -> (TestServer, SyncSender<()>, JoinSet<Reply>) {
+    let rules = std::fs::read_to_string(project.path("lib/src/rules/notes.yaml")).unwrap();
+    let rules = format!("{rules}custom: {{hold: true}}\n");
+    project.file("lib/src/rules/notes.yaml", &rules);
+    let (entered, has_entered) = sync_channel(1);
+    let (release, released) = sync_channel(1);
+    let mut additions = Additions::default();
+    additions.operations.add(Hold {
+        entered,
+        released: Mutex::new(Some(released)),
+    });
+    let server = TestServer::start_with(project, additions).await;
+    let client = server.client();
+    let mut asked = JoinSet::new();
+    asked.spawn(async move {
+        let notes = json!({"table": "notes"});
+        client.json("PATCH", "/db/custom/hold", &notes).await
+    });
+    let waited = tokio::task::spawn_blocking(move || has_entered.recv_timeout(PATIENCE));
+    waited.await.unwrap().expect("the writer is held");
+    (server, release, asked)
+}
+
+async fn notes(server: &TestServer) -> u64 {
+    let client = server.client();
+    let reply = client.get("/db/count", &json!({"table": "notes"})).await;
+    reply.json()["data"].as_u64().unwrap()
+}
+
+/// Promise 4.6: 503 with the second to wait, and nothing of a limit; what was taken is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_too_many_is_503_and_those_before_it_are_written() {
+    let project = Project::tasks();
+    let (server, release, mut asked) = held(&project).await;
+    let mut writes = JoinSet::new();
+    for number in 0..180 {
+        let client = server.client_at(&format!("127.0.4.{}", number / 90));
+        writes.spawn(async move {
+            let note = json!({"table": "notes", "object": {"text": format!("{number}")}});
+            client.json("POST", "/db", &note).await
+        });
+    }
+    let first = tokio::time::timeout(PATIENCE, writes.join_next()).await;
+    let first = first.expect("a write is turned away").unwrap().unwrap();
+    assert_eq!(first.status, 503, "{}", first.text());
+    assert_eq!(first.header("retry-after"), Some("1"));
+    assert!(
+        first
+            .headers
+            .iter()
+            .all(|(name, _)| !name.starts_with("x-ratelimit"))
+    );
+    release.send(()).unwrap();
+    let mut written = 0;
+    while let Some(reply) = writes.join_next().await {
+        match reply.unwrap().status {
+            200 => written += 1,
+            status => assert_eq!(status, 503),
+        }
+    }
+    assert!(written >= 64, "{written}");
+    assert_eq!(asked.join_next().await.unwrap().unwrap().status, 200);
+    assert_eq!(notes(&server).await, written);
+}
+
+/// Promise S7: a job that runs is not begun a second time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_never_runs_twice_at_once() {
+    let project = Project::tasks();
+    project.file("lib/src/crons/grow.yaml", "schedule: \"0 3 * * *\"\nsql: INSERT INTO notes (id, text) VALUES (hex(randomblob(8)), 'a')\n");
+    let (server, release, _asked) = held(&project).await;
+    let run = json!({"command": "cron.run", "name": "grow"});
+    let mut runs = JoinSet::new();
+    let project = std::sync::Arc::new(project);
+    for _ in 0..3 {
+        let (project, run) = (std::sync::Arc::clone(&project), run.clone());
+        runs.spawn(async move { ask(&project, &run).await });
+    }
+    for _ in 0..2 {
+        let told = tokio::time::timeout(PATIENCE, runs.join_next()).await;
+        let told = told.expect("all but one are told").unwrap().unwrap();
+        assert_eq!(
+            (&told["ok"], &told["message"]),
+            (&json!(false), &json!("the job `grow` is running"))
+        );
+    }
+    release.send(()).unwrap();
+    assert_eq!(runs.join_next().await.unwrap().unwrap()["ok"], true);
+    assert_eq!(notes(&server).await, 1);
+}
+
+/// A create whose body stops short of its end.
+async fn half_a_body(client: &Client, bytes: usize) -> TcpStream {
+    let mut stream = client.connect().await;
+    let whole = client.request("POST", "/db", Some(&vec![b' '; bytes + 1]));
+    let (head, _) = whole.split_at(whole.len() - bytes - 1);
+    stream.write_all(head).await.unwrap();
+    let begin = br#"{"table":"notes","object":{"text":""#;
+    stream.write_all(begin).await.unwrap();
+    let rest = vec![b'x'; bytes - begin.len()];
+    stream.write_all(&rest).await.unwrap();
+    stream
+}
+
+/// Asks until the answer has this status.
+async fn until(client: &Client, status: u16) -> Reply {
+    let note = json!({"table": "notes", "object": {"text": "y".repeat(300_000)}});
+    let asks = async {
+        loop {
+            let reply = client.json("POST", "/db", &note).await;
+            if reply.status == status {
+                return reply;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let told = tokio::time::timeout(PATIENCE, asks).await;
+    told.unwrap_or_else(|_| panic!("never {status}"))
+}
+
+/// Promise 7.7: what one client's bodies hold is bounded, and another's are received meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_of_one_client_are_bounded_and_others_are_served() {
+    let project = Project::tasks();
+    let server = TestServer::start(&project).await;
+    let greedy = server.client_at("127.0.5.1");
+    let mut halves = Vec::new();
+    for _ in 0..4 {
+        halves.push(half_a_body(&greedy, 1_000_000).await);
+    }
+    let told = until(&greedy, 503).await;
+    assert_eq!(told.header("retry-after"), Some("1"));
+    assert!(
+        told.text().contains("request bodies saturated"),
+        "{}",
+        told.text()
+    );
+    let other = server.client_at("127.0.5.2");
+    let note = json!({"table": "notes", "object": {"text": "y".repeat(300_000)}});
+    assert_eq!(other.json("POST", "/db", &note).await.status, 200);
+    // Gone is gone: the room is there again.
+    drop(halves);
+    until(&greedy, 200).await;
+}
+
+/// Promise 7.7: what all clients' bodies hold is bounded.
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_of_all_clients_are_bounded() {
+    let project = Project::tasks();
+    let server = TestServer::start(&project).await;
+    let mut halves = Vec::new();
+    for client in 0..17 {
+        let client = server.client_at(&format!("127.0.6.{client}"));
+        for _ in 0..4 {
+            halves.push(half_a_body(&client, 1_000_000).await);
+        }
+    }
+    let other = server.client_at("127.0.6.99");
+    until(&other, 503).await;
+    drop(halves);
+    until(&other, 200).await;
+}
