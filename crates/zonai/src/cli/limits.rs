@@ -3,9 +3,12 @@
 //! Each asks the running server, whose memory is the truth; where none runs, the files.
 
 mod convert;
+mod counters;
 mod explain;
+mod filter;
 mod free;
 mod list;
+mod stored;
 mod top;
 
 use std::process::ExitCode;
@@ -20,6 +23,7 @@ pub(super) fn run(command: &LimitsCommand) -> Result<ExitCode> {
     match command {
         LimitsCommand::List(arguments) => list::run(arguments),
         LimitsCommand::Top(arguments) => top::run(arguments),
+        LimitsCommand::Counters(arguments) => counters::run(arguments),
         LimitsCommand::Convert(arguments) => convert::run(arguments),
         LimitsCommand::Explain(arguments) => explain::run(arguments),
         LimitsCommand::Free(arguments) => free::run(arguments),

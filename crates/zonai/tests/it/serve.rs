@@ -230,6 +230,57 @@ fn stored_counters_are_freed_where_no_server_runs() {
     assert_eq!(&served.get(LIST)[9..12], "429");
 }
 
+/// Promise 7.6: the counters in memory, before they are refused; and those on file where no server runs.
+#[test]
+fn counters_are_shown_as_they_are_in_memory() {
+    let folder = project();
+    let mut served = Served::start(&folder, &[]);
+    for _ in 0..3 {
+        assert_eq!(&served.get(LIST)[9..12], "200");
+    }
+    let shown = |words: &[&str]| folder.zonai(&[&["limits", "counters"], words].concat());
+    let text = shown(&[]);
+    assert_eq!((text.code, text.err.as_str()), (0, ""), "{}", text.out);
+    let row: Vec<&str> = text
+        .out
+        .lines()
+        .last()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let [client, table, operation, count, window, left, "s"] = row.as_slice() else {
+        panic!("{}", text.out)
+    };
+    let what = [client, table, operation, count, window];
+    assert_eq!(what, [&"127.0.0.1", &"tasks", &"list", &"3", &"1m"]);
+    assert!((1..=60).contains(&left.parse().unwrap()), "{left}");
+    let json = shown(&["--ip", "127.0.0.0/8", "-n", "1", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(
+        (&json["total"], &json["counters"][0]["count"]),
+        (&1.into(), &3.into())
+    );
+    for none in [
+        ["--ip", "10.0.0.1"],
+        ["--table", "notes"],
+        ["--operation", "create"],
+    ] {
+        assert_eq!(shown(&none).out, "no counter is open\n", "{none:?}");
+    }
+    let misspelt = shown(&["--operation", "lst"]);
+    assert_eq!(misspelt.code, 2);
+    assert!(
+        misspelt.err.contains("did you mean `list`?"),
+        "{}",
+        misspelt.err
+    );
+    served.signal("-INT");
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+    let stored = shown(&[]);
+    assert!(stored.err.contains("no server runs"), "{}", stored.err);
+    assert!(stored.out.contains("127.0.0.1"), "{}", stored.out);
+}
+
 #[test]
 fn sighup_reads_the_policies_again_and_does_not_stop_the_server() {
     let folder = project();

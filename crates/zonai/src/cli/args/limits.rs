@@ -12,6 +12,7 @@ use super::Format;
 pub(in crate::cli) enum LimitsCommand {
     List(ListArguments),
     Top(TopArguments),
+    Counters(CountersArguments),
     Explain(ExplainArguments),
     Free(FreeArguments),
     Convert(ConvertArguments),
@@ -51,6 +52,37 @@ pub(in crate::cli) struct TopArguments {
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) project: PathBuf,
     /// How the clients are printed
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(in crate::cli) format: Format,
+}
+
+/// Show the open counters, the fullest first
+///
+/// Asks the running server for those in its memory, which are the truth. Where none runs, the stored ones are shown.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  zonai limits counters
+  zonai limits counters --ip 203.0.113.7
+  zonai limits counters --ip 2001:db8::/32 --table tasks --operation create
+  zonai limits counters --most 10000 --format json | jq '.counters | group_by(.table) | map({(.[0].table): length})'")]
+pub(in crate::cli) struct CountersArguments {
+    /// The project folder
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) project: PathBuf,
+    /// Only of this client, or of all clients in this network
+    #[arg(long, value_name = "IP")]
+    pub(in crate::cli) ip: Option<String>,
+    /// Only of this table or shared bucket
+    #[arg(long, value_name = "TABLE")]
+    pub(in crate::cli) table: Option<String>,
+    /// Only of this operation
+    #[arg(long, value_name = "OPERATION")]
+    pub(in crate::cli) operation: Option<String>,
+    /// How many are shown, 1 to 10000
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value = "50", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(in crate::cli) most: u16,
+    /// How the counters are printed
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(in crate::cli) format: Format,
 }

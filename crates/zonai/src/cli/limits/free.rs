@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use zonai_clock::Clock;
 use zonai_data::error::with_causes;
-use zonai_limit::{Client, Operation};
-use zonai_limit_sqlite::{FILE_NAME, Filter, offline};
+use zonai_limit_sqlite::{FILE_NAME, offline};
 
+use super::filter::Wanted;
 use super::{items, number, text};
 use crate::cli::args::Format;
 use crate::cli::args::limits::FreeArguments;
@@ -19,18 +19,14 @@ use crate::{App, Error, Result};
 
 pub(super) fn run(arguments: &FreeArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
-    let filter = filter(arguments, &app)?;
+    let wanted = Wanted {
+        ip: Some(&arguments.ip),
+        table: arguments.table.as_deref(),
+        operation: arguments.operation.as_deref(),
+    };
+    let filter = wanted.filter(&app)?;
     let data = &app.draft().paths.data;
-    let mut request = json!({"command": "limits.free", "ip": arguments.ip});
-    for (key, value) in [
-        ("table", &arguments.table),
-        ("operation", &arguments.operation),
-    ] {
-        if let Some(value) = value {
-            request[key] = json!(value);
-        }
-    }
-    let answer = match socket::ask(data, &request)? {
+    let answer = match socket::ask(data, &wanted.question("limits.free"))? {
         Some(answer) => answer,
         None => {
             let path = data.join(FILE_NAME);
@@ -78,30 +74,4 @@ fn print(answer: &Value) {
             ));
         }
     }
-}
-
-fn filter(arguments: &FreeArguments, app: &App) -> Result<Filter> {
-    let prefix = app.draft().rate_limit.ipv6_prefix;
-    let client = Client::parse(&arguments.ip, prefix).ok_or_else(|| {
-        Error::Setting(format!("`{}` is no address and no network", arguments.ip))
-    })?;
-    let operation = arguments.operation.as_deref().map(operation).transpose()?;
-    Ok(Filter {
-        client: Some(client),
-        table: arguments.table.clone(),
-        operation,
-    })
-}
-
-fn operation(name: &str) -> Result<Operation> {
-    Operation::from_name(name).ok_or_else(|| {
-        let near = zonai_policy::nearest(
-            name,
-            Operation::ALL.iter().map(|operation| operation.name()),
-        );
-        let near = near
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
-        Error::Setting(format!("`{name}` is no operation{near}"))
-    })
 }

@@ -5,15 +5,13 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use zonai_clock::Clock;
-use zonai_data::error::with_causes;
-use zonai_limit_sqlite::{CounterRow, FILE_NAME, Filter, offline};
+use zonai_limit_sqlite::Filter;
 
-use super::{items, number, text};
+use super::{items, number, stored, text};
 use crate::cli::args::Format;
 use crate::cli::args::limits::TopArguments;
 use crate::cli::{output, socket};
-use crate::{App, Error, Result};
+use crate::{App, Result};
 
 /// How many counters are shown.
 const SHOWN: usize = 20;
@@ -22,7 +20,7 @@ pub(super) fn run(arguments: &TopArguments) -> Result<ExitCode> {
     let app = App::open(&arguments.project)?;
     let data = &app.draft().paths.data;
     let Some(answer) = socket::ask(data, &json!({"command": "limits.top"}))? else {
-        return stored(data, arguments.format);
+        return from_file(data, arguments.format);
     };
     match arguments.format {
         Format::Json => output::json(&answer),
@@ -50,19 +48,12 @@ fn refused(place: &Value) -> [String; 4] {
     ]
 }
 
-fn stored(data: &std::path::Path, format: Format) -> Result<ExitCode> {
-    let path = data.join(FILE_NAME);
-    let mut rows = offline::list(&path, &Clock::system(), &Filter::default()).map_err(|error| {
-        Error::Server(format!(
-            "the stored counters cannot be read: {}",
-            with_causes(&error)
-        ))
-    })?;
-    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+fn from_file(data: &std::path::Path, format: Format) -> Result<ExitCode> {
+    let mut rows = stored::fullest(data, &Filter::default())?;
     rows.truncate(SHOWN);
     match format {
         Format::Json => {
-            output::json(&json!({"stored": rows.iter().map(as_json).collect::<Vec<_>>()}))
+            output::json(&json!({"stored": rows.iter().map(stored::as_json).collect::<Vec<_>>()}))
         }
         Format::Text => {
             output::note(
@@ -82,16 +73,4 @@ fn stored(data: &std::path::Path, format: Format) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(row: &CounterRow) -> Value {
-    json!({
-        "id": row.id,
-        "client_ip": row.client_ip,
-        "table": row.table,
-        "operation": row.operation,
-        "window_start": row.window_start,
-        "count": row.count,
-        "window_ms": row.window_ms,
-    })
 }
