@@ -1,7 +1,7 @@
 //! Code of an embedding program that runs around the operations on a table, and around sign-ins.
 //!
-//! A before-hook may change what is written, or abort it; an after-hook sees what was written and cannot undo it. Hooks do
-//! not pass the limiter. Must never let a hook that panics take more down than its request.
+//! A before-hook may change what is asked or written, or abort it; an after-hook sees what was read or written and cannot
+//! undo it. Hooks do not pass the limiter. Must never let a hook that panics take more down than its request.
 
 mod erased;
 mod run;
@@ -10,10 +10,10 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use zonai_data::{Caller, DataError, Payload};
+use zonai_data::{Caller, DataError, Json, Payload};
 
 pub(crate) use erased::{AccountEvent, DynAccountHooks, DynTableHooks, ErasedAccount, ErasedTable};
-pub(crate) use run::{Ask, account_hook, perform};
+pub(crate) use run::{Ask, account_hook, before_stream, perform};
 
 use crate::route::Data as Route;
 use crate::state::State;
@@ -87,6 +87,31 @@ pub trait TableHooks: Send + Sync + 'static {
     /// The table. One that does not exist stops the start.
     const TABLE: &'static str;
 
+    hook!(
+        /// Before a row is read; `payload` is the request's `{table, where, …}`. This one and those of lists and counts
+        /// run also where a live query opens, and for what it is asked then; not for its later results.
+        before_get(payload: &mut Payload)
+    );
+    hook!(
+        /// After a row was read, before it is answered with. A tree is only made of it where one is asked for.
+        after_get(row: &Json)
+    );
+    hook!(
+        /// Before rows are listed; `payload` is the request's `{table, where, …}`.
+        before_list(payload: &mut Payload)
+    );
+    hook!(
+        /// After rows were listed: `{items, total, …}`.
+        after_list(page: &Json)
+    );
+    hook!(
+        /// Before rows are counted; `payload` is the request's `{table, where}`.
+        before_count(payload: &mut Payload)
+    );
+    hook!(
+        /// After rows were counted: the number.
+        after_count(count: &Json)
+    );
     hook!(
         /// Before a row is made: may change it, or abort.
         before_create(object: &mut Map<String, Value>)

@@ -39,7 +39,7 @@ mod project;
 pub use app::{App, Server};
 pub use error::{Error, Result};
 pub use zonai_auth::{MailFrom, MailSettings, MailTls};
-pub use zonai_data::{Caller, DataError, Payload};
+pub use zonai_data::{Caller, DataError, Json, Payload};
 pub use zonai_http::{CidrList, TrustedProxy};
 pub use zonai_limit::{
     AuthTableRateLimits, Ipv6Prefix, Limit, Operation, PolicyError, RateLimitPolicy,

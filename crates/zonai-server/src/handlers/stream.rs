@@ -5,6 +5,7 @@ use zonai_data::{Caller, DataError, Payload};
 
 use crate::accounts;
 use crate::errors;
+use crate::hooks;
 use crate::live::{self, Framing, Question, Watcher};
 use crate::reply::{Answer, Reply};
 use crate::route::Data;
@@ -12,7 +13,7 @@ use crate::way::Passed;
 
 /// Opens a live query. A `HEAD` gets its head alone, and holds nothing open.
 pub(super) async fn answer(mut passed: Passed<'_>, data: Data) -> Answer {
-    let payload = match Payload::parse(passed.payload) {
+    let mut payload = match Payload::parse(passed.payload) {
         Ok(payload) => payload,
         Err(error) => return errors::data(&error.into()),
     };
@@ -20,6 +21,9 @@ pub(super) async fn answer(mut passed: Passed<'_>, data: Data) -> Answer {
         Ok(who) => who,
         Err(error) => return errors::auth(&error),
     };
+    if let Err(error) = hooks::before_stream(passed.state, &caller, data, &mut payload).await {
+        return errors::data(&error);
+    }
     let question = match Question::new(passed.state, data, &payload, &caller) {
         Ok(question) => question,
         Err(error) => return errors::data(&error),

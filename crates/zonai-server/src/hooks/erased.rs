@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::{Map, Value};
-use zonai_data::Payload;
+use zonai_data::{Json, Payload};
 
 use super::{AccountHooks, Done, HookContext, TableHooks};
 
@@ -14,6 +14,12 @@ pub(crate) type Doing<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 
 /// What happens to a table.
 pub(crate) enum TableEvent<'a> {
+    BeforeGet(&'a mut Payload),
+    AfterGet(&'a Json),
+    BeforeList(&'a mut Payload),
+    AfterList(&'a Json),
+    BeforeCount(&'a mut Payload),
+    AfterCount(&'a Json),
     BeforeCreate(&'a mut Map<String, Value>),
     AfterCreate(&'a Value),
     BeforeUpdate(&'a mut Payload),
@@ -40,6 +46,12 @@ impl<T: TableHooks> DynTableHooks for ErasedTable<T> {
         Box::pin(async move {
             let hooks = &self.0;
             match event {
+                TableEvent::BeforeGet(payload) => hooks.before_get(context, payload).await,
+                TableEvent::AfterGet(row) => hooks.after_get(context, row).await,
+                TableEvent::BeforeList(payload) => hooks.before_list(context, payload).await,
+                TableEvent::AfterList(page) => hooks.after_list(context, page).await,
+                TableEvent::BeforeCount(payload) => hooks.before_count(context, payload).await,
+                TableEvent::AfterCount(count) => hooks.after_count(context, count).await,
                 TableEvent::BeforeCreate(object) => hooks.before_create(context, object).await,
                 TableEvent::AfterCreate(row) => hooks.after_create(context, row).await,
                 TableEvent::BeforeUpdate(payload) => hooks.before_update(context, payload).await,

@@ -68,6 +68,31 @@ pub(crate) async fn perform(
     Ok(result)
 }
 
+/// The before-hooks of the read that a live query is, at its opening.
+pub(crate) async fn before_stream(
+    state: &Arc<State>,
+    caller: &Caller,
+    data: Data,
+    payload: &mut Payload,
+) -> Result<(), DataError> {
+    let table = match payload.table() {
+        Ok(table) if state.hooks.of(table).next().is_some() => table.to_owned(),
+        _ => return Ok(()),
+    };
+    let ask = Ask::Data(data);
+    if is_denied(state, &table, caller, ask) {
+        return Err(DataError::Forbidden);
+    }
+    let context = HookContext {
+        caller: caller.clone(),
+        data: HookData {
+            state: Arc::clone(state),
+            depth: 0,
+        },
+    };
+    before(state, &context, &table, ask, payload).await
+}
+
 async fn operate(
     state: &State,
     pass: &impl Pass,
@@ -152,7 +177,9 @@ async fn before(
             Ask::Data(Data::Update | Data::UpdateMany) => TableEvent::BeforeUpdate(payload),
             Ask::Data(Data::Delete | Data::DeleteMany) => TableEvent::BeforeDelete(payload),
             Ask::Custom { name, .. } => TableEvent::BeforeCustom(name, payload),
-            Ask::Data(Data::Get | Data::List | Data::Count) => continue,
+            Ask::Data(Data::Get) => TableEvent::BeforeGet(payload),
+            Ask::Data(Data::List) => TableEvent::BeforeList(payload),
+            Ask::Data(Data::Count) => TableEvent::BeforeCount(payload),
         };
         abort(hooks.on(event, context)).await?;
     }
@@ -160,15 +187,24 @@ async fn before(
 }
 
 async fn after(state: &State, context: &HookContext, table: &str, ask: Ask<'_>, json: &Json) {
+    let read = || match ask {
+        Ask::Data(Data::Get) => Some(TableEvent::AfterGet(json)),
+        Ask::Data(Data::List) => Some(TableEvent::AfterList(json)),
+        Ask::Data(Data::Count) => Some(TableEvent::AfterCount(json)),
+        _ => None,
+    };
+    if read().is_some() {
+        for (hooks, event) in state.hooks.of(table).zip(std::iter::from_fn(read)) {
+            note(hooks.on(event, context), table).await;
+        }
+        return;
+    }
     let event = |row| match ask {
         Ask::Data(Data::Create | Data::CreateMany) => Some(TableEvent::AfterCreate(row)),
         Ask::Data(Data::Update | Data::UpdateMany) => Some(TableEvent::AfterUpdate(row)),
         Ask::Custom { name, .. } => Some(TableEvent::AfterCustom(name, row)),
         Ask::Data(Data::Get | Data::List | Data::Count | Data::Delete | Data::DeleteMany) => None,
     };
-    if event(&Value::Null).is_none() {
-        return;
-    }
     let rows = match json.to_value() {
         Value::Array(rows) => rows,
         row => vec![row],
@@ -225,15 +261,11 @@ async fn abort(hook: Doing<'_>) -> Result<(), DataError> {
     }
 }
 
-/// What was written stays written, whatever an after-hook says.
+/// What was read is answered with, and what was written stays written, whatever an after-hook says.
 async fn note(hook: Doing<'_>, table: &str) {
     match AssertUnwindSafe(hook).catch_unwind().await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(table, "a hook failed after the write: {error}"),
-        Err(panic) => tracing::error!(
-            table,
-            cause = panic_text(&*panic),
-            "a hook panicked after the write"
-        ),
+        Ok(Err(error)) => tracing::warn!(table, "an after-hook failed: {error}"),
+        Err(panic) => tracing::error!(table, cause = panic_text(&*panic), "an after-hook panicked"),
     }
 }

@@ -17,6 +17,7 @@ mod counting;
 mod explaining;
 mod full;
 mod health;
+mod hooks_of_reads;
 mod operations;
 mod operations_in_code;
 mod proxies;
