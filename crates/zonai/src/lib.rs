@@ -51,3 +51,8 @@ pub use zonai_server::{
     AccountHooks, CustomOperation, HookContext, HookData, HookError, OperationError,
     OperationRequest, Performed, TableHooks, Transaction,
 };
+
+/// The programs of the documentation are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/code.md")]
+struct Documented;
