@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::dart::read_dart;
 use crate::file::{Stated, read_yaml};
 use crate::fingerprint::Fingerprint;
+use crate::overlooked::overlooked;
 use crate::tables::Tables;
 use crate::{Diagnostic, Source};
 
@@ -56,6 +57,9 @@ pub fn read_folder_as(dir: &Path, shown: &Path, tables: &Tables) -> Reading {
             return reading;
         }
     };
+    reading
+        .faults
+        .extend(overlooked(dir, shown, &["yaml", "yml", "dart"]));
     if names.len() > MAX_FILES {
         let message = format!("the folder holds more than {MAX_FILES} policy files");
         reading.faults.push(Diagnostic::whole_file(

@@ -7,15 +7,15 @@ use std::path::Path;
 use zonai_auth::{TemplateError, Templates};
 use zonai_clock::Clock;
 use zonai_data::Migrations;
-use zonai_policy::{Diagnostic, Source, Span};
+use zonai_policy::{Diagnostic, Source, Span, overlooked};
 
 use crate::files::shown;
 use crate::in_code::InCode;
 use crate::settings::Settings;
 use crate::{crons, reading, schema};
 
-/// Everything that would stop the start, tables that are limited twice, which would fail every check, and jobs whose SQL cannot run. Schema files are
-/// applied to a database in memory; what is in the data is not looked at.
+/// Everything that would stop the start, tables that are limited twice, which would fail every check, jobs whose SQL cannot run, and
+/// schema files that would be passed over. Schema files are applied to a database in memory; what is in the data is not looked at.
 ///
 /// Paths are shown from the project folder. A fault of a setting has its key as its path (`app.tables.users`), one of
 /// code the name of what was added.
@@ -23,6 +23,9 @@ use crate::{crons, reading, schema};
 pub fn check(settings: &Settings, code: &InCode, clock: &Clock) -> Vec<Diagnostic> {
     let Found { mut faults, twice } = find(settings, code, clock);
     faults.extend(twice);
+    let schemas = &settings.paths.schemas;
+    let of_folder = shown(schemas, &settings.paths.project);
+    faults.extend(overlooked(schemas, of_folder.as_ref(), &["sql"]));
     for fault in sql_of_jobs(settings, clock) {
         if !faults.contains(&fault) {
             faults.push(fault);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zonai_policy::{Diagnostic, Faults, Source};
+use zonai_policy::{Diagnostic, Faults, Source, overlooked};
 
 /// A path as diagnostics show it: inside the project, from the project.
 pub(crate) fn shown(path: &Path, project: &Path) -> String {
@@ -18,8 +18,9 @@ pub(crate) fn each_yaml(
     project: &Path,
     mut read: impl FnMut(&Path, &mut Faults<'_>),
 ) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
-    for path in yaml_files(folder, &shown(folder, project), &mut faults) {
+    let of_folder = shown(folder, project);
+    let mut faults = overlooked(folder, of_folder.as_ref(), &["yaml", "yml"]);
+    for path in yaml_files(folder, &of_folder, &mut faults) {
         match Source::read(&path, &shown(&path, project)) {
             Ok(source) => {
                 let mut found = Faults::new(&source);

@@ -40,6 +40,39 @@ fn only_policy_files_count_in_the_order_of_their_names() {
     assert_eq!(reading.files.len(), 3);
 }
 
+/// What a person would take for in force, and is not, stops a start and a reload.
+#[test]
+fn what_would_be_passed_over_is_a_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "table: tasks\nlimits: {create: 1/1h}\n";
+    for folder in ["more", ".old", "empty", "notes"] {
+        fs::create_dir(dir.path().join(folder)).unwrap();
+    }
+    for file in [
+        "A.YAML",
+        "b.Yml",
+        "c.DART",
+        "more/tasks.yaml",
+        ".old/tasks.yaml",
+        "notes/README.md",
+        ".hidden.YAML",
+    ] {
+        fs::write(dir.path().join(file), text).unwrap();
+    }
+    let reading = zonai_policy::read_folder_as(dir.path(), "lib".as_ref(), &tables());
+    let told: Vec<String> = reading.faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "lib/A.YAML:1:1: is not read; the name must end in `.yaml`",
+            "lib/b.Yml:1:1: is not read; the name must end in `.yml`",
+            "lib/c.DART:1:1: is not read; the name must end in `.dart`",
+            "lib/more:1:1: is a folder with files that are not read; move them one up, or begin its name with `.`",
+        ]
+    );
+    assert!(reading.registrations.is_empty());
+}
+
 #[test]
 fn what_cannot_be_read_is_a_fault_of_its_file() {
     let dir = tempfile::tempdir().unwrap();

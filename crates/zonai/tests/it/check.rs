@@ -144,6 +144,33 @@ fn json_is_one_object_with_all_faults() {
 }
 
 #[test]
+fn files_that_would_be_passed_over_are_named() {
+    let folder = Folder::with("");
+    for file in [
+        "lib/src/schemas/001_notes.SQL",
+        "lib/src/schemas/new/002_more.sql",
+        "lib/src/rules/notes.YML",
+        "lib/src/rate_limit/team/notes.yaml",
+        "lib/src/crons/Tidy.Yaml",
+        "lib/src/operations/old/notes.yml",
+    ] {
+        folder.write(file, "");
+    }
+    let outcome = folder.zonai(&["check"]);
+    assert_eq!(outcome.code, 2);
+    for fault in [
+        "lib/src/schemas/001_notes.SQL:1:1: is not read; the name must end in `.sql`",
+        "lib/src/schemas/new:1:1: is a folder with files that are not read",
+        "lib/src/rules/notes.YML:1:1: is not read; the name must end in `.yml`",
+        "lib/src/rate_limit/team:1:1: is a folder with files that are not read",
+        "lib/src/crons/Tidy.Yaml:1:1: is not read; the name must end in `.yaml`",
+        "lib/src/operations/old:1:1: is a folder with files that are not read",
+    ] {
+        assert!(outcome.out.contains(fault), "{fault}\n{}", outcome.out);
+    }
+}
+
+#[test]
 fn a_folder_that_is_no_project_is_said_to_be_none() {
     let folder = Folder::with("");
     folder.write("lib/src/x", "");
