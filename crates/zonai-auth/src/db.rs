@@ -41,6 +41,9 @@ impl From<DataError> for AuthError {
             DataError::BusyReading => {
                 Self::Busy("Server is busy reading; retry shortly (read concurrency saturated).")
             }
+            DataError::BrokenOff => Self::Busy(
+                "Broken off, because it took too long; retry later, or ask for less at a time.",
+            ),
             _ => Self::Internal,
         }
     }

@@ -49,6 +49,9 @@ pub enum DataError {
     /// 503: as many reads run as may run. Retry after a second.
     #[error("Server is busy reading; retry shortly (read concurrency saturated).")]
     BusyReading,
+    /// 503: it took longer than a statement may, or the server stops; nothing was written.
+    #[error("Broken off, because it took too long; retry later, or ask for less at a time.")]
+    BrokenOff,
     /// 500. The cause is in the log.
     #[error("Internal error")]
     Internal,

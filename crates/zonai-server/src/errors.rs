@@ -67,7 +67,9 @@ pub(crate) fn data(fault: &DataError) -> Answer {
             &json!({"error": {"code": "precondition_failed", "message": message, "details": details}}),
         ),
         DataError::Unprocessable(text) => error(StatusCode::UNPROCESSABLE_ENTITY, text),
-        DataError::BusyWriting | DataError::BusyReading => busy(&fault.to_string()),
+        DataError::BusyWriting | DataError::BusyReading | DataError::BrokenOff => {
+            busy(&fault.to_string())
+        }
         _ => internal(),
     }
 }

@@ -20,7 +20,7 @@ impl From<rusqlite::Error> for DataError {
                 tracing::warn!(cause = message, "another program holds the data file");
                 Self::BusyWriting
             }
-            ErrorCode::OperationInterrupted => Self::BusyReading,
+            ErrorCode::OperationInterrupted => Self::BrokenOff,
             ErrorCode::TooBig => Self::Unprocessable("A value is too large".to_owned()),
             _ => Self::internal("running a statement", &error),
         }

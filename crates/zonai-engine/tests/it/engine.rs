@@ -236,7 +236,7 @@ async fn a_read_that_takes_too_long_is_broken_off() {
         has_started.await.unwrap();
         data.hand.advance_ms(10_001);
     };
-    assert_eq!(tokio::join!(read, later).0, Err(DataError::BusyReading));
+    assert_eq!(tokio::join!(read, later).0, Err(DataError::BrokenOff));
     assert_eq!(data.numbers(), Ok(vec![]));
 }
 
@@ -270,7 +270,7 @@ async fn a_write_that_takes_too_long_is_broken_off_and_undone() {
     let (has_started, write) = endless(&data);
     has_started.await.unwrap();
     data.hand.advance_ms(10_001);
-    assert_eq!(write.await.unwrap(), Err(DataError::BusyReading));
+    assert_eq!(write.await.unwrap(), Err(DataError::BrokenOff));
     assert_eq!(data.insert(7).await, Ok(()), "others go on");
     assert_eq!(data.numbers(), Ok(vec![7]));
 }
@@ -289,7 +289,7 @@ async fn closing_breaks_off_what_does_not_end() {
         tokio::task::yield_now().await;
     }
     close.await.unwrap();
-    assert_eq!(write.await.unwrap(), Err(DataError::BusyReading));
+    assert_eq!(write.await.unwrap(), Err(DataError::BrokenOff));
 }
 
 #[tokio::test]

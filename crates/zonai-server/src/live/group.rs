@@ -82,7 +82,9 @@ pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: Cancellati
             };
             match group.question.ask(&state).await {
                 // The last answer stands until there is room to ask again. Who has none is not kept waiting.
-                Err(DataError::BusyReading) if group.has_answered() && busy < BUSY_TIMES => {
+                Err(DataError::BusyReading | DataError::BrokenOff)
+                    if group.has_answered() && busy < BUSY_TIMES =>
+                {
                     group.dirty.notify_one();
                     busy += 1;
                     BUSY * 2_u32.pow(busy)
