@@ -9,9 +9,12 @@ use std::sync::Arc;
 use http::{HeaderMap, header};
 use rusqlite::Connection;
 use rusqlite::types::Value;
+use serde_json::{Map, Value as Json};
 use zonai_auth::{Auth, AuthAction, AuthAsk, AuthError, AuthGate, Hasher, Password, parse_bearer};
 use zonai_data::{AccountAction, Caller, DataError, Database, HashPassword, User};
 use zonai_limit::{Admitted, Client};
+
+use crate::hooks::Hooks;
 
 /// The text of a token that came with a request; `None` without one.
 pub(crate) fn token(headers: &HeaderMap) -> Result<Option<&str>, AuthError> {
@@ -78,8 +81,12 @@ impl HashPassword for PasswordColumns {
     }
 }
 
-/// The project's rules on accounts, asked in the transaction of the account; allowed where none is written.
-pub(crate) struct AskRules(pub(crate) Database);
+/// The project's rules on accounts, asked in the transaction of the account; allowed where none is written. And what the
+/// program's hooks put into tokens.
+pub(crate) struct AskRules {
+    pub(crate) data: Database,
+    pub(crate) hooks: Arc<Hooks>,
+}
 
 impl AuthGate for AskRules {
     fn allows(&self, connection: &Connection, ask: &AuthAsk<'_>) -> Result<bool, AuthError> {
@@ -89,7 +96,7 @@ impl AuthGate for AskRules {
             AuthAction::PasswordReset => AccountAction::PasswordReset,
         };
         let caller = ask.caller.map_or(Caller::Anonymous, as_data);
-        self.0
+        self.data
             .account_allows(connection, ask.table, action, ask.row, &caller)
             .map_err(|_logged| AuthError::Internal)
     }
@@ -102,8 +109,12 @@ impl AuthGate for AskRules {
         caller: Option<&zonai_auth::Caller>,
     ) -> Result<bool, AuthError> {
         let caller = caller.map_or(Caller::Anonymous, as_data);
-        self.0
+        self.data
             .new_account_allowed(connection, table, row, &caller)
             .map_err(|_logged| AuthError::Internal)
+    }
+
+    fn claims(&self, table: &str, row: &Map<String, Json>) -> Map<String, Json> {
+        self.hooks.claims(table, row)
     }
 }

@@ -167,6 +167,15 @@ pub trait AccountHooks: Send + Sync + 'static {
         /// An account logged out.
         on_log_out(user: &Value)
     );
+
+    /// What goes into a new token as `claims`: for rules, as `@claims.<name>`, and for whoever reads the token, so no
+    /// secrets. They hold until the session is renewed, which asks anew. `user` is the account's row without its password.
+    ///
+    /// It is asked on the one thread that writes, and must not wait for anything. A panic opens no session: 500.
+    fn claims(&self, user: &Map<String, Value>) -> Map<String, Value> {
+        let _ = user;
+        Map::new()
+    }
 }
 
 /// The hooks of a server.
@@ -194,6 +203,12 @@ impl Hooks {
             .iter()
             .map(|hooks| hooks.table())
             .chain(accounts)
+    }
+
+    /// What all hooks of an auth table say goes into a new token; of two that say one name differently the later counts.
+    pub(crate) fn claims(&self, table: &str, user: &Map<String, Value>) -> Map<String, Value> {
+        let hooks = self.accounts.iter().filter(|hooks| hooks.table() == table);
+        hooks.flat_map(|hooks| hooks.claims(user)).collect()
     }
 
     pub(crate) fn of(&self, table: &str) -> impl Iterator<Item = &dyn DynTableHooks> {

@@ -34,7 +34,7 @@ pub(crate) struct State {
     pub(crate) data: zonai_data::Database,
     pub(crate) auth: zonai_auth::Auth,
     pub(crate) jobs: Jobs,
-    pub(crate) hooks: Hooks,
+    pub(crate) hooks: Arc<Hooks>,
     /// Custom operations in code.
     pub(crate) operations: CustomOperations,
     /// Of jobs and hooks, which no request made.

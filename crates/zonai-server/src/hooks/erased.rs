@@ -84,6 +84,7 @@ pub(crate) trait DynAccountHooks: Send + Sync {
         context: &'a HookContext,
         user: &'a Value,
     ) -> Doing<'a>;
+    fn claims(&self, user: &Map<String, Value>) -> Map<String, Value>;
 }
 
 pub(crate) struct ErasedAccount<T>(pub(crate) T);
@@ -107,5 +108,9 @@ impl<T: AccountHooks> DynAccountHooks for ErasedAccount<T> {
                 AccountEvent::LogOut => self.0.on_log_out(context, user).await,
             }
         })
+    }
+
+    fn claims(&self, user: &Map<String, Value>) -> Map<String, Value> {
+        self.0.claims(user)
     }
 }

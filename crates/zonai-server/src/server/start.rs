@@ -11,7 +11,7 @@ use zonai_clock::Clock;
 use zonai_data::error::with_causes;
 use zonai_data::history::History;
 use zonai_data::{Database, DatabaseOptions, EngineOptions, Operations, Rules};
-use zonai_limit::{Client, Internal};
+use zonai_limit::Client;
 use zonai_limit_sqlite::SqliteStore;
 use zonai_policy::Diagnostic;
 use zonai_project::crons::CronFile;
@@ -86,7 +86,19 @@ pub(crate) async fn state(
     );
     let gate = Gate::new(&settings, limiter, counters);
     let internal = Arc::new(internal);
-    let auth = accounts(&settings, &data, hasher, Arc::clone(&internal), &clock).await?;
+    let hooks = Arc::new(additions.hooks);
+    let gate_of_accounts = AskRules {
+        data: data.clone(),
+        hooks: Arc::clone(&hooks),
+    };
+    let parts = AuthParts {
+        engine: data.engine().clone(),
+        internal: Arc::clone(&internal),
+        clock: clock.clone(),
+        hasher,
+        gate: Arc::new(gate_of_accounts),
+    };
+    let auth = accounts(&settings, &data, parts).await?;
     let history = History::open(data.engine().clone(), &*internal, clock.wall_ms())
         .await
         .map_err(|error| StartError::Data(error.to_string()))?;
@@ -96,7 +108,7 @@ pub(crate) async fn state(
         .collect();
     Ok(State {
         jobs: Jobs::new(history, crons),
-        hooks: additions.hooks,
+        hooks,
         operations: additions.operations,
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
@@ -156,17 +168,8 @@ fn open(
 async fn accounts(
     settings: &Settings,
     data: &Database,
-    hasher: Arc<Hasher>,
-    internal: Arc<Internal>,
-    clock: &Clock,
+    parts: AuthParts,
 ) -> Result<Auth, StartError> {
-    let parts = AuthParts {
-        engine: data.engine().clone(),
-        internal,
-        clock: clock.clone(),
-        hasher,
-        gate: Arc::new(AskRules(data.clone())),
-    };
     let told = account_settings::settings(settings).map_err(|error| {
         StartError::Faults(vec![zonai_project::template_fault(
             &error,

@@ -379,6 +379,64 @@ impl zonai::AccountHooks for Sessions {
     }
 }
 
+/// Puts a plan into tokens.
+struct Plans;
+
+impl zonai::AccountHooks for Plans {
+    const TABLE: &'static str = "users";
+
+    fn claims(&self, user: &Map<String, Value>) -> Map<String, Value> {
+        assert!(!user.contains_key("password"), "{user:?}");
+        let plan = match user["email"].as_str() {
+            Some("ann@example.org") => "paid",
+            Some("eve@example.org") => panic!("as the test asks for"),
+            _ => "free",
+        };
+        Map::from_iter([("plan".to_owned(), plan.into())])
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_see_what_a_program_puts_into_tokens() {
+    let folder = project();
+    folder.write(
+        "lib/src/rules/secrets.yaml",
+        "list: \"@claims.plan = 'paid'\"\n",
+    );
+    let server = app(&folder).account_hooks(Plans).start().await.unwrap();
+    let mut statuses = Vec::new();
+    for name in ["ann", "bob", "eve"] {
+        let account =
+            json!({"email": format!("{name}@example.org"), "password": "correct horse battery"});
+        let (status, answer) = send(&server, "POST", "/auth/sign-up", &account).await;
+        let token = answer["data"]["accessToken"]
+            .as_str()
+            .unwrap_or("none")
+            .to_owned();
+        let listed = send_as(
+            &server,
+            &token,
+            "/db/list?body=%7B%22table%22:%22secrets%22%7D",
+        )
+        .await;
+        statuses.push((status, listed));
+    }
+    assert_eq!(statuses, [(200, 200), (200, 403), (500, 401)]);
+    server.stop().await.unwrap();
+}
+
+/// The status of a `GET` with a token.
+async fn send_as(server: &Server, token: &str, path: &str) -> u16 {
+    let mut stream = TcpStream::connect(server.addresses()[0]).await.unwrap();
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer[9..12].parse().unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn account_hooks_see_sign_ups_and_sign_ins() {
     let folder = project();
