@@ -54,7 +54,7 @@ fn what_would_be_passed_over_is_a_fault() {
         "c.DART",
         "more/tasks.yaml",
         ".old/tasks.yaml",
-        "notes/README.md",
+        "notes/README",
         ".hidden.YAML",
     ] {
         fs::write(dir.path().join(file), text).unwrap();

@@ -130,6 +130,107 @@ fn a_new_project_serves_and_stops_well() {
     assert_eq!((status.code(), status.signal()), (Some(0), None));
 }
 
+/// What comes of one create on a kept connection: its status, or `None` where the connection ended before it was answered.
+fn create(stream: &mut BufReader<TcpStream>, title: &str) -> Option<u16> {
+    let body = format!("{{\"table\":\"tasks\",\"object\":{{\"title\":\"{title}\"}}}}");
+    let request = format!(
+        "POST /db HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.get_mut().write_all(request.as_bytes()).ok()?;
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        let read = stream.read_line(&mut head).unwrap_or(0);
+        if read == 0 {
+            assert_eq!(head, "", "an answer was cut");
+            return None;
+        }
+    }
+    let length = head.split("content-length: ").nth(1).unwrap();
+    let length = length.split("\r\n").next().unwrap().parse().unwrap();
+    let mut rest = vec![0; length];
+    stream.read_exact(&mut rest).expect("an answer was cut");
+    Some(head[9..12].parse().unwrap())
+}
+
+/// Promise S1d: what was begun is answered whole, and what was answered is there after the next start.
+#[test]
+fn a_stop_under_load_cuts_no_answer_and_loses_no_row() {
+    let folder = project();
+    folder.write(
+        "lib/src/rate_limit/tasks.yaml",
+        "table: tasks\nlimits: {create: none}\n",
+    );
+    let mut served = Served::start(&folder, &[]);
+    let (made, hears) = mpsc::sync_channel(100_000);
+    let clients: Vec<_> = (0..6)
+        .map(|client| {
+            let (address, made) = (served.address().to_owned(), made.clone());
+            let asks = move || {
+                let stream = TcpStream::connect(address).unwrap();
+                stream
+                    .set_read_timeout(Some(Duration::from_secs(20)))
+                    .unwrap();
+                let mut stream = BufReader::new(stream);
+                for number in 0.. {
+                    match create(&mut stream, &format!("{client}-{number}")) {
+                        Some(200) => made.send(()).unwrap(),
+                        Some(status) => assert_eq!(status, 503),
+                        None => break,
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name("client".into());
+            thread.spawn(asks).unwrap()
+        })
+        .collect();
+    drop(made);
+    for _ in 0..200 {
+        hears.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+    served.signal("-TERM");
+    let answered = 200 + hears.iter().count();
+    clients
+        .into_iter()
+        .for_each(|client| client.join().unwrap());
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+    let served = Served::start(&folder, &[]);
+    let count = served.get("/db/count?body=%7B%22table%22%3A%22tasks%22%7D");
+    let (_, count) = count.split_once("{\"data\":").unwrap();
+    let count: usize = count.trim_end_matches('}').parse().unwrap();
+    // A row whose answer never came may be there; as many as there were connections at most.
+    assert!(
+        (answered..=answered + 6).contains(&count),
+        "{count} of {answered}"
+    );
+}
+
+/// Promise 9.3: a flood fills no log, and no token is looked at, good or not.
+#[test]
+fn refused_requests_are_not_logged_and_their_tokens_not_looked_at() {
+    let folder = project();
+    let served = Served::start(&folder, &[]);
+    for _ in 0..100 {
+        assert_eq!(&served.get(LIST)[9..12], "200");
+    }
+    served.count("");
+    let with_token = |path: &str| {
+        let mut stream = TcpStream::connect(served.address()).unwrap();
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer none\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    assert_eq!(with_token(&LIST.replace("list", "count")), "401");
+    for _ in 0..100 {
+        assert_eq!(with_token(LIST), "429");
+    }
+    assert_eq!(served.count(""), 0, "lines of the log");
+}
+
 #[test]
 fn a_second_server_on_one_data_folder_is_refused() {
     let folder = project();
