@@ -1,4 +1,5 @@
-//! Promise 7.2 with the real program: what was used up before a `kill -9` is used up after it.
+//! Sign-ins of the real program: what was used up before a `kill -9` is used up after it (promise 7.2), and what a refused
+//! one costs.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -53,6 +54,14 @@ impl Served {
     fn sign_in(&self, email: &str, password: &str) -> (u16, String) {
         let body = serde_json::json!({"email": email, "password": password});
         self.post("/auth/sign-in", &body.to_string())
+    }
+
+    /// The processor time that it has taken, in the ticks of the system.
+    fn ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     }
 
     /// `kill -9`, at once: the answer to the last request is all that it had time for.
@@ -121,4 +130,33 @@ fn an_admin_is_added_signs_in_and_guesses_are_still_refused_after_kill_9() {
         text.contains(r#""collection":"__admin_auth__","operation":"adminAuthenticate""#),
         "{text}"
     );
+}
+
+/// Promises 1.2 and 9.3, watched from outside: what is refused is not hashed, whichever limit refuses it.
+#[test]
+fn a_refused_sign_in_costs_no_hash() {
+    for limits in [
+        "signIn: 5/1h\n  failedSignIn: none",
+        "signIn: none\n  failedSignIn: 4/1h",
+    ] {
+        let folder = project();
+        let policy = format!("table: users\nauth:\n  {limits}\n");
+        folder.write("lib/src/rate_limit/users.yaml", &policy);
+        let served = Served::start(&folder, &[]);
+        let account = serde_json::json!({"email": "ada@x.org", "password": RIGHT}).to_string();
+        assert_eq!(served.post("/auth/sign-up", &account).0, 200);
+        let start = served.ticks();
+        for _ in 0..4 {
+            assert_eq!(served.sign_in("ada@x.org", WRONG).0, 401, "{limits}");
+        }
+        let hashed = served.ticks();
+        for _ in 0..20 {
+            assert_eq!(served.sign_in("ada@x.org", WRONG).0, 429, "{limits}");
+        }
+        let (four, twenty) = (hashed - start, served.ticks() - hashed);
+        assert!(
+            twenty * 2 < four,
+            "{limits}: 4 hashes {four}, 20 refusals {twenty}"
+        );
+    }
 }
