@@ -6,7 +6,6 @@
 mod accounts;
 pub mod admin;
 mod body;
-mod connection;
 mod cors;
 mod errors;
 pub mod explain;
@@ -14,7 +13,6 @@ mod gate;
 mod handlers;
 mod hooks;
 mod jobs;
-mod listen;
 mod live;
 pub mod offline;
 mod operations;
@@ -31,11 +29,11 @@ mod way;
 
 pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, MAX_DEPTH, TableHooks};
 pub use jobs::JobError;
-pub use listen::ListenError;
 pub use operations::{
     CustomOperation, CustomOperations, OperationError, OperationRequest, Performed,
 };
 pub use server::{Additions, Running, StartError};
+pub use zonai_connection::ListenError;
 pub use zonai_data::Transaction;
 
 /// The database in the data folder.

@@ -11,9 +11,8 @@ use futures_util::Stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
+use zonai_connection::InFlight;
 use zonai_data::DataError;
-
-use crate::connection::activity::InFlight;
 
 /// The body of an answer.
 pub(crate) struct Reply {

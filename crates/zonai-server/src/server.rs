@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonai_clock::Clock;
+use zonai_connection::{ListenError, Listener};
 use zonai_limit::Registration;
 use zonai_limit_sqlite::CloseReport;
 use zonai_policy::Diagnostic;
@@ -22,7 +23,6 @@ use zonai_project::policies::Reload;
 use crate::admin::AdminSocket;
 use crate::explain::{self, Beyond, Explain, ExplainError};
 use crate::hooks::Hooks;
-use crate::listen::{self, ListenError};
 use crate::operations::CustomOperations;
 use crate::state::State;
 use zonai_project::settings::Settings;
@@ -88,11 +88,8 @@ impl Running {
         let stop = CancellationToken::new();
         let state = Arc::new(start::state(settings.clone(), additions, clock, stop.clone()).await?);
         // Only now: a client that connects is served, and not cut off by a file that does not pass.
-        let listeners = listen::bind_all(&settings.listen)?;
-        let addresses = listeners
-            .iter()
-            .filter_map(listen::Listener::address)
-            .collect();
+        let listeners = zonai_connection::bind_all(&settings.listen)?;
+        let addresses = listeners.iter().filter_map(Listener::address).collect();
         let admin = AdminSocket::bind(&settings.paths.data);
         for warning in start::warnings(&settings, &listeners) {
             tracing::warn!("{warning}");
@@ -101,7 +98,11 @@ impl Running {
         let mut accepting: Vec<_> = listeners
             .into_iter()
             .map(|listener| {
-                tokio::spawn(listen::accept(Arc::clone(&state), listener, stop.clone()))
+                tokio::spawn(zonai_connection::accept(
+                    Arc::clone(&state),
+                    listener,
+                    stop.clone(),
+                ))
             })
             .collect();
         match admin {

@@ -2,24 +2,29 @@
 //!
 //! Must never hold anything that a caller can make grow.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use http::Request;
+use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_clock::Clock;
+use zonai_connection::{InFlight, Serve, TurnedAway, Watch};
 use zonai_limit::{Admitted, Internal};
 use zonai_limit_sqlite::SqliteStore;
 
 use crate::body::Held;
-use crate::connection::activity::Watch;
 use crate::cors::Origins;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::operations::CustomOperations;
+use crate::reply::Reply;
 use crate::self_check::SelfCheck;
 use crate::telemetry::Telemetry;
+use crate::way::{self, Answering};
 use zonai_project::Policies;
 use zonai_project::settings::Bounds;
 
@@ -79,5 +84,43 @@ impl State {
         if admitted.would_refuse().is_some() {
             self.telemetry.would_refuse.inc();
         }
+    }
+}
+
+impl Serve for State {
+    type Body = Reply;
+    type Answering = Answering;
+
+    #[inline]
+    fn answer(
+        self: &Arc<Self>,
+        peer: Option<IpAddr>,
+        request: Request<Incoming>,
+        in_flight: InFlight,
+    ) -> Answering {
+        way::answer(self, peer, request, in_flight)
+    }
+
+    fn expects_proxy_header(&self, peer: Option<IpAddr>) -> bool {
+        self.gate.expects_proxy_header(peer)
+    }
+
+    fn watch(&self) -> &Arc<Watch> {
+        &self.watch
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    fn turned_away(&self, why: TurnedAway) {
+        match why {
+            TurnedAway::NoPlace => self.telemetry.connections_refused.inc(),
+            TurnedAway::NoProxyHeader => self.telemetry.proxy_headers_refused.inc(),
+        };
     }
 }

@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Request, Response, request::Parts};
 use hyper::body::Incoming;
+use zonai_connection::InFlight;
 use zonai_http::{
     DraftLimit, Field, Found, RefusedRequest, Scanner, Want, scan_query, too_many_requests,
 };
 use zonai_limit::{Admitted, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
 
 use crate::body::{Cut, Reader};
-use crate::connection::activity::InFlight;
 use crate::errors::{self, Fault};
 use crate::handlers;
 use crate::live::Place;
@@ -28,7 +28,8 @@ use crate::reply::{Answer, Reply};
 use crate::route::{self, Route};
 use crate::state::State;
 use again::{Again, Shown};
-use arrived::{Answering, Arrived};
+pub(crate) use arrived::Answering;
+use arrived::Arrived;
 use target::{Nowhere, Source, Target, To};
 
 /// When a client with too many streams may try again.

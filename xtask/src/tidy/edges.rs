@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::tree;
 
 /// Each crate of the workspace with the crates of the workspace that it may ship with.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("zonai-limit", &[]),
     ("zonai-limit-suite", &["zonai-limit", "zonai-clock"]),
     ("zonai-clock", &["zonai-limit"]),
@@ -36,6 +36,10 @@ const ARROWS: [(&str, &[&str]); 15] = [
         ],
     ),
     (
+        "zonai-connection",
+        &["zonai-limit", "zonai-clock", "zonai-http", "zonai-project"],
+    ),
+    (
         "zonai-server",
         &[
             "zonai-limit",
@@ -46,6 +50,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "zonai-data",
             "zonai-auth",
             "zonai-project",
+            "zonai-connection",
         ],
     ),
     (

@@ -54,7 +54,7 @@ fn status(state: &State) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
         "startedMs": state.started_ms,
-        "connections": state.watch.len(),
+        "connections": state.watch.count(),
         "counters": state.gate.counters.len(),
         "backlog": store.backlog,
         "policies": {

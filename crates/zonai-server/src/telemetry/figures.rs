@@ -22,7 +22,7 @@ pub(super) struct Figure(&'static str, &'static str, Kind, fn(&State) -> u64);
 
 pub(super) const FIGURES: [Figure; 16] = [
     Figure("connections", "Open connections", Gauge, |state| {
-        number(state.watch.len())
+        number(state.watch.count())
     }),
     Figure(
         "counters",

@@ -5,11 +5,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use zonai_connection::Refused;
 use zonai_http::{Found, scan_query};
 use zonai_limit::{Moment, Refusal};
 
 use super::target::{self, Source, Target};
-use crate::connection::repeat::Refused;
 use crate::state::State;
 
 /// A request that was refused, and what its answer said.

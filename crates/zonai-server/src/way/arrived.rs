@@ -10,10 +10,9 @@ use std::task::{Context, Poll};
 use http::{HeaderValue, Request, request::Parts};
 use http_body::Body;
 use hyper::body::Incoming;
+use zonai_connection::{InFlight, Refused};
 
 use super::leftover;
-use crate::connection::activity::InFlight;
-use crate::connection::repeat::Refused;
 use crate::cors;
 use crate::reply::Answer;
 use crate::state::State;

@@ -5,7 +5,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use bytes::Bytes;
 use http_body::Body;
 use hyper::body::Incoming;
 
-use crate::connection::activity::InFlight;
-use crate::connection::drop_rest;
+use zonai_connection::InFlight;
+
 use crate::reply::Answer;
 use crate::state::State;
 
@@ -80,9 +79,24 @@ pub(crate) fn settle_left(
             state.spawn(drop_rest(incoming, bytes, WITHIN));
         }
         _ => {
-            in_flight.activity().linger.store(true, Ordering::Relaxed);
+            in_flight.activity().linger();
             crate::way::close(&mut answer);
         }
     }
     answer
+}
+
+/// Reads and drops what is left of a small body, so that the connection can be kept. Bounded by the caller.
+async fn drop_rest(mut body: Incoming, mut bytes: usize, within: Duration) {
+    use http_body_util::BodyExt;
+    let drain = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let len = frame.data_ref().map_or(0, Bytes::len);
+            match bytes.checked_sub(len) {
+                Some(left) => bytes = left,
+                None => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(within, drain).await;
 }

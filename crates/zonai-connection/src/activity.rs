@@ -14,14 +14,14 @@ use zonai_limit::Moment;
 
 use zonai_project::settings::Bounds;
 
-use super::repeat::{Handover, Refused};
+use crate::repeat::{Handover, Refused};
 
 /// Between two complaints that no connection can be accepted.
 const COMPLAIN_MS: u64 = 60_000;
 
 /// One connection's state, written by its task and read by the watch.
 #[derive(Debug, Default)]
-pub(crate) struct Activity {
+pub struct Activity {
     /// Requests that are being answered.
     in_flight: AtomicU32,
     /// Bytes of the next request have come, since the last answer or with what it answers.
@@ -37,14 +37,14 @@ pub(crate) struct Activity {
     /// The time of the last pass of the watch: precise enough for timeouts of seconds.
     now_ms: Arc<AtomicU64>,
     /// Something was left unread on purpose: linger before closing.
-    pub(crate) linger: AtomicBool,
+    linger: AtomicBool,
     /// HTTP/2: frames come at any time, so that bytes are no head.
     multiplexed: AtomicBool,
     /// A [`Told`], and whom it wakes.
     told: AtomicU8,
     waker: AtomicWaker,
     /// What the socket is told of refusals.
-    pub(super) handover: Handover,
+    pub(crate) handover: Handover,
 }
 
 /// What a connection was told from outside.
@@ -60,7 +60,7 @@ pub(crate) enum Told {
 
 /// Held while a request is being answered; dropped with the body of the answer.
 #[derive(Debug)]
-pub(crate) struct InFlight {
+pub struct InFlight {
     activity: Arc<Activity>,
     end: End,
 }
@@ -99,20 +99,30 @@ impl Activity {
     }
 
     /// Whether the bytes that came last end with an empty line.
-    pub(super) fn is_ended(&self) -> bool {
+    pub(crate) fn is_ended(&self) -> bool {
         self.last_is_blank.load(Ordering::Relaxed)
     }
 
     /// The request that is being answered has no body and is refused.
-    pub(crate) fn refused(&self, refused: impl FnOnce() -> Box<dyn Refused>) {
+    pub fn refused(&self, refused: impl FnOnce() -> Box<dyn Refused>) {
         // With HTTP/2 many are answered at a time, and no bytes are a request.
         if !self.multiplexed.load(Ordering::Relaxed) {
             self.handover.refuse(refused);
         }
     }
 
+    /// Something of a body is left unread on purpose: before the connection closes, what still comes is listened to for a
+    /// moment, so that the answer is not lost.
+    pub fn linger(&self) {
+        self.linger.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lingers(&self) -> bool {
+        self.linger.load(Ordering::Relaxed)
+    }
+
     /// A request was answered that nobody else has seen.
-    pub(super) fn repeated(&self) {
+    pub(crate) fn repeated(&self) {
         self.since_ms.store(self.now(), Ordering::Relaxed);
     }
 
@@ -200,17 +210,18 @@ impl Activity {
 
 impl InFlight {
     /// The connection it belongs to.
-    pub(crate) fn activity(&self) -> &Activity {
+    #[must_use]
+    pub fn activity(&self) -> &Activity {
         &self.activity
     }
 
     /// The request has no body.
-    pub(crate) fn ends_with_head(&mut self) {
+    pub fn ends_with_head(&mut self) {
         self.end = End::Head;
     }
 
     /// The body was read to its end, which is at this place in memory.
-    pub(crate) fn ends_with_body(&mut self, end: usize) {
+    pub fn ends_with_body(&mut self, end: usize) {
         self.end = End::Body(end);
     }
 }
@@ -228,7 +239,7 @@ impl Drop for InFlight {
 
 /// Every open connection.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     bounds: Bounds,
     now_ms: Arc<AtomicU64>,
     /// When it was last said that no connection can be accepted; 0 where it was not.
@@ -245,14 +256,16 @@ struct Open {
 
 /// A connection's entry; dropped when it ends.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub struct Watched {
     watch: Arc<Watch>,
     id: u64,
     pub(crate) activity: Arc<Activity>,
 }
 
 impl Watch {
-    pub(crate) fn new(bounds: Bounds, now: Moment) -> Arc<Self> {
+    /// No connection yet.
+    #[must_use]
+    pub fn new(bounds: Bounds, now: Moment) -> Arc<Self> {
         Arc::new(Self {
             bounds,
             // 0 stands for "not stalled".
@@ -291,7 +304,7 @@ impl Watch {
     }
 
     /// Ends the connection that holds a place without a request for the longest time, if there is one.
-    pub(crate) fn vacate(&self) {
+    pub fn vacate(&self) {
         self.open.lock().vacate();
     }
 
@@ -307,7 +320,7 @@ impl Watch {
     }
 
     /// One pass: ends what is overdue. To be called about once a second.
-    pub(crate) fn pass(&self, now: Moment) {
+    pub fn pass(&self, now: Moment) {
         let now = now.as_millis().max(1);
         self.now_ms.store(now, Ordering::Relaxed);
         for activity in self.open.lock().connections.values() {
@@ -318,7 +331,7 @@ impl Watch {
     }
 
     /// Tells every connection to finish, also one that enters later.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         let mut open = self.open.lock();
         open.stopping = true;
         for activity in open.connections.values() {
@@ -327,14 +340,15 @@ impl Watch {
     }
 
     /// Ends every connection, whatever is being answered on it.
-    pub(crate) fn cut(&self) {
+    pub fn cut(&self) {
         for activity in self.open.lock().connections.values() {
             activity.tell(Told::End);
         }
     }
 
     /// How many connections are open.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.open.lock().connections.len()
     }
 }

@@ -7,7 +7,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -16,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::Sleep;
 
-use super::activity::Activity;
-use super::repeat::Repeats;
+use crate::activity::Activity;
+use crate::repeat::Repeats;
 
 /// A connected socket.
 #[derive(Debug)]
@@ -214,7 +213,7 @@ impl AsyncWrite for Socket {
             })?;
             this.shut = true;
         }
-        if !this.activity.linger.load(Ordering::Relaxed) {
+        if !this.activity.lingers() {
             return Poll::Ready(Ok(()));
         }
         let mut dropped = [MaybeUninit::uninit(); 8 * 1024];

@@ -21,8 +21,8 @@ use zonai_limit::Moment;
 use zonai_project::settings::Bounds;
 
 use super::*;
-use crate::connection::activity::{InFlight, Watch};
-use crate::connection::socket::{Socket, Stream};
+use crate::activity::{InFlight, Watch};
+use crate::socket::{Socket, Stream};
 
 /// Who answered.
 #[derive(Debug, Default)]

@@ -22,7 +22,7 @@ const MAX_REQUEST: usize = 4 * 1024;
 const MAX_ANSWER: usize = 1024;
 
 /// A refused request: whether it would be refused again, with the same answer to the byte.
-pub(crate) trait Refused: Send {
+pub trait Refused: Send {
     /// Looks, and notes a refusal if it is one. `query` is the request's own, where that is not as it was.
     fn again(&self, query: Option<&str>) -> bool;
 }

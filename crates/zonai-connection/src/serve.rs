@@ -1,10 +1,6 @@
 //! One connection, from its first byte to its last: PROXY header, HTTP/1.1 or HTTP/2, and a close that loses no answer.
 //!
-//! Must never look into a request: that is the business of [`crate::way`].
-
-pub(crate) mod activity;
-pub(crate) mod repeat;
-pub(crate) mod socket;
+//! Must never look into a request: that is the business of [`Serve`].
 
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
@@ -13,7 +9,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -21,10 +17,9 @@ use tokio::io::AsyncReadExt;
 use tokio_util::task::TaskTracker;
 use zonai_http::{Parsed, proxy_protocol};
 
-use crate::state::State;
-use crate::way;
-use activity::{Activity, Told, Watched};
-use socket::{Socket, Stream};
+use crate::activity::{Activity, Told, Watched};
+use crate::socket::{Socket, Stream};
+use crate::{Serve, TurnedAway};
 
 /// How HTTP/2 says hello (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -32,8 +27,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const MAX_HEAD: usize = 64 * 1024;
 
 /// Serves one connection until it ends, is overdue, or the server stops.
-pub(crate) async fn serve(
-    state: Arc<State>,
+pub(crate) async fn serve<S: Serve>(
+    server: Arc<S>,
     stream: Stream,
     peer: Option<SocketAddr>,
     watched: Watched,
@@ -41,7 +36,7 @@ pub(crate) async fn serve(
     let activity = Arc::clone(&watched.activity);
     let mut socket = Socket::new(stream, Arc::clone(&activity));
     let begun = {
-        let mut begin = pin!(begin(&state, &mut socket, peer));
+        let mut begin = pin!(begin(&*server, &mut socket, peer));
         poll_fn(|cx| match activity.told(cx) {
             Told::Nothing => begin.as_mut().poll(cx),
             // Nothing was asked yet.
@@ -52,9 +47,9 @@ pub(crate) async fn serve(
     let Some(begun) = begun else { return };
     if begun.http2 {
         activity.set_multiplexed();
-        serve_http2(state, socket, begun.peer, &watched).await;
+        serve_http2(server, socket, begun.peer, &watched).await;
     } else {
-        serve_http1(state, socket, begun.peer, &watched).await;
+        serve_http1(server, socket, begun.peer, &watched).await;
     }
 }
 
@@ -65,10 +60,14 @@ struct Begun {
 }
 
 /// Reads the PROXY header where one is due, and tells HTTP/2 from HTTP/1.1.
-async fn begin(state: &State, socket: &mut Socket, peer: Option<SocketAddr>) -> Option<Begun> {
+async fn begin(
+    server: &impl Serve,
+    socket: &mut Socket,
+    peer: Option<SocketAddr>,
+) -> Option<Begun> {
     let mut ahead = BytesMut::with_capacity(1_024);
     let mut client = peer.map(|peer| peer.ip());
-    if state.gate.expects_proxy_header(client) {
+    if server.expects_proxy_header(client) {
         loop {
             match proxy_protocol::parse(&ahead) {
                 Parsed::Header { consumed, source } => {
@@ -77,7 +76,7 @@ async fn begin(state: &State, socket: &mut Socket, peer: Option<SocketAddr>) -> 
                     break;
                 }
                 Parsed::Invalid => {
-                    state.telemetry.proxy_headers_refused.inc();
+                    server.turned_away(TurnedAway::NoProxyHeader);
                     return None;
                 }
                 Parsed::NeedMore => {
@@ -101,9 +100,14 @@ async fn begin(state: &State, socket: &mut Socket, peer: Option<SocketAddr>) -> 
     })
 }
 
-async fn serve_http1(state: Arc<State>, socket: Socket, peer: Option<IpAddr>, watched: &Watched) {
+async fn serve_http1<S: Serve>(
+    server: Arc<S>,
+    socket: Socket,
+    peer: Option<IpAddr>,
+    watched: &Watched,
+) {
     let activity = &watched.activity;
-    let service = service_fn(|request| way::answer(&state, peer, request, activity.request()));
+    let service = service_fn(|request| server.answer(peer, request, activity.request()));
     // Without `pipeline_flush`: it holds an answer back while bytes of a next request are there, and a connection that
     // closes meanwhile (a head that cannot be read, `connection: close` with a stray line after it) would lose it.
     // Head and body are copied into one buffer: for answers of some kilobytes that is cheaper than a vectored write.
@@ -117,10 +121,15 @@ async fn serve_http1(state: Arc<State>, socket: Socket, peer: Option<IpAddr>, wa
     .await;
 }
 
-async fn serve_http2(state: Arc<State>, socket: Socket, peer: Option<IpAddr>, watched: &Watched) {
+async fn serve_http2<S: Serve>(
+    server: Arc<S>,
+    socket: Socket,
+    peer: Option<IpAddr>,
+    watched: &Watched,
+) {
     let activity = Arc::clone(&watched.activity);
-    let tasks = Tracked(state.tasks.clone());
-    let service = service_fn(move |request| way::answer(&state, peer, request, activity.request()));
+    let tasks = Tracked(server.tasks().clone());
+    let service = service_fn(move |request| server.answer(peer, request, activity.request()));
     let connection = http2::Builder::new(tasks)
         .timer(TokioTimer::new())
         .max_concurrent_streams(128)
@@ -167,19 +176,4 @@ where
     fn execute(&self, request: F) {
         self.0.spawn(request);
     }
-}
-
-/// Reads and drops what is left of a small body, so that the connection can be kept. Bounded by the caller.
-pub(crate) async fn drop_rest(mut body: hyper::body::Incoming, mut bytes: usize, within: Duration) {
-    use http_body_util::BodyExt;
-    let drain = async {
-        while let Some(Ok(frame)) = body.frame().await {
-            let len = frame.data_ref().map_or(0, Bytes::len);
-            match bytes.checked_sub(len) {
-                Some(left) => bytes = left,
-                None => break,
-            }
-        }
-    };
-    let _ = tokio::time::timeout(within, drain).await;
 }

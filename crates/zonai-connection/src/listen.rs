@@ -14,11 +14,12 @@ use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection;
-use crate::connection::activity::Watched;
-use crate::connection::socket::Stream;
-use crate::state::State;
 use zonai_project::settings::Listen;
+
+use crate::activity::Watched;
+use crate::serve::serve;
+use crate::socket::Stream;
+use crate::{Serve, TurnedAway};
 
 /// How many connections the kernel holds for us.
 const BACKLOG: i32 = 1_024;
@@ -32,8 +33,10 @@ const SCARCE: Duration = Duration::from_millis(100);
 
 /// A socket that listens.
 #[derive(Debug)]
-pub(crate) enum Listener {
+pub enum Listener {
+    /// TCP.
     Tcp(TcpListener),
+    /// A Unix socket, and its path, which goes with it; empty where somebody else made it.
     Unix(UnixListener, std::path::PathBuf),
 }
 
@@ -75,7 +78,7 @@ impl ListenError {
 ///
 /// # Errors
 /// When an address is taken, not ours, or not allowed.
-pub(crate) fn bind_all(listen: &[Listen]) -> Result<Vec<Listener>, ListenError> {
+pub fn bind_all(listen: &[Listen]) -> Result<Vec<Listener>, ListenError> {
     let mut inherited = listenfd::ListenFd::from_env();
     let mut listeners = Vec::with_capacity(listen.len());
     for address in listen {
@@ -168,7 +171,8 @@ fn inherit(inherited: &mut listenfd::ListenFd, index: usize) -> io::Result<Liste
 
 impl Listener {
     /// The address, with the port that the system chose.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
             Self::Unix(..) => None,
@@ -202,7 +206,7 @@ impl Drop for Listener {
 }
 
 /// Accepts until the server stops.
-pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: CancellationToken) {
+pub async fn accept<S: Serve>(server: Arc<S>, listener: Listener, stop: CancellationToken) {
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -210,12 +214,12 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
         };
         match accepted {
             Ok((stream, peer)) => {
-                let Some(watched) = place(&state).await else {
-                    state.telemetry.connections_refused.inc();
+                let Some(watched) = place(&*server).await else {
+                    server.turned_away(TurnedAway::NoPlace);
                     continue;
                 };
-                let serve = connection::serve(Arc::clone(&state), stream, peer, watched);
-                state.tasks.spawn(serve);
+                let serve = serve(Arc::clone(&server), stream, peer, watched);
+                server.tasks().spawn(serve);
             }
             // The client went away before it was accepted.
             Err(error)
@@ -225,20 +229,20 @@ pub(crate) async fn accept(state: Arc<State>, listener: Listener, stop: Cancella
                         | io::ErrorKind::ConnectionReset
                         | io::ErrorKind::Interrupted
                 ) => {}
-            Err(error) => cannot_accept(&state, &error).await,
+            Err(error) => cannot_accept(&*server, &error).await,
         }
     }
 }
 
 /// Out of files or memory: that passes, and spinning would not help. Where files are what is missing, a connection that
 /// is held without a request is vacated, as where all places are taken.
-async fn cannot_accept(state: &State, error: &io::Error) {
-    if state.watch.may_complain(state.clock.now()) {
+async fn cannot_accept(server: &impl Serve, error: &io::Error) {
+    if server.watch().may_complain(server.clock().now()) {
         tracing::warn!(%error, "cannot accept connections; trying again, and saying so at most once a minute");
     }
     let of_files = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
     let pause = if of_files.contains(&error.raw_os_error()) {
-        state.watch.vacate();
+        server.watch().vacate();
         VACATING
     } else {
         SCARCE
@@ -247,14 +251,14 @@ async fn cannot_accept(state: &State, error: &io::Error) {
 }
 
 /// A place for a connection; where all are taken, one that is held without a request is vacated.
-async fn place(state: &State) -> Option<Watched> {
-    if let Some(watched) = state.watch.enter(state.clock.now()) {
+async fn place(server: &impl Serve) -> Option<Watched> {
+    if let Some(watched) = server.watch().enter(server.clock().now()) {
         return Some(watched);
     }
     let vacated = async {
         loop {
             tokio::time::sleep(Duration::from_millis(2)).await;
-            if let Some(watched) = state.watch.enter(state.clock.now()) {
+            if let Some(watched) = server.watch().enter(server.clock().now()) {
                 return watched;
             }
         }
