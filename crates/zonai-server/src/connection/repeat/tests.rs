@@ -163,7 +163,7 @@ fn what_was_refused_again_and_again_is_known_by_its_bytes() {
 fn another_query_of_the_bucket_is_known_and_other_bytes_are_not() {
     for (other, is_known, answer) in [
         (
-            "GET /no?a2&b=%7B\"x\":[1]%7D HTTP/1.1\r\nhost: x\r\n\r\n",
+            "GET /no?a2&b={%22x%22:[1]} HTTP/1.1\r\nhost: x\r\n\r\n",
             true,
             'a',
         ),
@@ -181,6 +181,17 @@ fn another_query_of_the_bucket_is_known_and_other_bytes_are_not() {
         assert_eq!(said, no('a').repeat(3) + &no(answer), "{other:?}");
         let whole_way = seen.whole_way.load(Ordering::Relaxed);
         assert_eq!(whole_way == 3, is_known, "{other:?}");
+    }
+}
+
+#[test]
+fn a_query_of_any_bytes_is_answered_as_on_a_new_connection() {
+    for byte in 0..=u8::MAX {
+        let query = [b"a".as_slice(), &[byte], b"1"].concat();
+        let other = [b"GET /no?", &*query, b" HTTP/1.1\r\nhost: x\r\n\r\n"].concat();
+        let (new, _) = said_to(&[&other]);
+        let (said, _) = said_to(&[ASK, ASK, ASK, &other]);
+        assert_eq!(said, no('a').repeat(3) + &new, "{byte:#x}");
     }
 }
 
