@@ -248,7 +248,7 @@ fn is_one_head(bytes: &[u8]) -> bool {
         .all(|line| !matches!(line, b"" | b"\r"))
 }
 
-/// What a query may consist of (RFC 3986, section 3.4), and the few characters besides that every server takes.
+/// What a query may consist of (RFC 3986, section 3.4), and those characters besides that JSON has and the library takes.
 const fn is_of_query(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
@@ -272,7 +272,6 @@ const fn is_of_query(byte: u8) -> bool {
                 | b'@'
                 | b'/'
                 | b'?'
-                | b'"'
                 | b'{'
                 | b'}'
                 | b'['

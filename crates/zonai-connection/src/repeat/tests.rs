@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,8 +16,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use proptest::prelude::*;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 use zonai_limit::Moment;
 use zonai_project::settings::Bounds;
 
@@ -73,29 +75,86 @@ async fn answer(
     answer
 }
 
-/// What the server says to these pieces, each of which it has read before the next is sent; without dates.
-fn said_to(pieces: &[&[u8]]) -> (String, Arc<Seen>) {
-    said_to_reader(pieces, true)
+/// What a peer sends at a time.
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// It comes while a request is being answered, if one is: the library reads then, too.
+    is_early: bool,
 }
 
-/// The same, where the peer may be one that reads nothing for as long as it can send.
-fn said_to_reader(pieces: &[&[u8]], reads: bool) -> (String, Arc<Seen>) {
+/// The sending side of the peer, and what it has still to send.
+struct Sender {
+    /// Until there is nothing more to be sent.
+    writer: Option<OwnedWriteHalf>,
+    pieces: VecDeque<Piece>,
+}
+
+impl Sender {
+    /// Whether there was room for the next piece. `None` where there is no more.
+    fn send(&mut self) -> Option<bool> {
+        let piece = self.pieces.front()?;
+        let Ok(written) = self.writer.as_ref()?.try_write(&piece.bytes) else {
+            return Some(false);
+        };
+        assert_eq!(written, piece.bytes.len());
+        self.pieces.pop_front();
+        Some(true)
+    }
+
+    fn send_early(&mut self) -> bool {
+        self.pieces.front().is_some_and(|piece| piece.is_early) && self.send() == Some(true)
+    }
+}
+
+/// Gives the other side its turn.
+async fn turns(times: u32) {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What the server says to these pieces, each of which it has read before the next is sent; without dates.
+fn said_to(pieces: &[&[u8]]) -> (String, Arc<Seen>) {
+    let pieces = pieces.iter().map(|bytes| Piece {
+        bytes: Bytes::copy_from_slice(bytes),
+        is_early: false,
+    });
+    said_to_reader(pieces.collect(), true)
+}
+
+/// The same, where pieces may be early, and the peer may be one that reads nothing for as long as it can send.
+fn said_to_reader(pieces: VecDeque<Piece>, reads: bool) -> (String, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     let text = runtime.block_on(async {
-        let (mut client, server) = UnixStream::pair().unwrap();
+        let (client, server) = UnixStream::pair().unwrap();
+        let (mut reader, writer) = client.into_split();
+        let sender = Arc::new(Mutex::new(Sender {
+            writer: Some(writer),
+            pieces,
+        }));
         let watched = Watch::new(Bounds::default(), Moment::from_millis(1))
             .enter(Moment::from_millis(1))
             .unwrap();
         let activity = Arc::clone(&watched.activity);
         let socket = Socket::new(Stream::Unix(server), Arc::clone(&activity));
         let sees = Arc::clone(&seen);
+        let sends = Arc::clone(&sender);
         let service = service_fn(move |request| {
             let answer = answer(request, activity.request(), Arc::clone(&sees));
-            async move { Ok::<_, Infallible>(answer.await) }
+            let is_early = sends.lock().send_early();
+            async move {
+                let answer = answer.await;
+                if is_early {
+                    // So that the library has read it.
+                    turns(3).await;
+                }
+                Ok::<_, Infallible>(answer)
+            }
         });
         let connection = tokio::spawn(
             http1::Builder::new()
@@ -103,33 +162,28 @@ fn said_to_reader(pieces: &[&[u8]], reads: bool) -> (String, Arc<Seen>) {
                 .serve_connection(TokioIo::new(socket), service),
         );
         let mut said = Vec::new();
-        for piece in pieces {
-            loop {
-                match client.try_write(piece) {
-                    Ok(written) => break assert_eq!(written, piece.len()),
-                    Err(_) => {
-                        let _ = client.try_read_buf(&mut said);
-                        tokio::task::yield_now().await;
-                    }
-                }
+        loop {
+            let is_sent = match sender.lock().send() {
+                Some(is_sent) => is_sent,
+                None => break,
+            };
+            if is_sent {
+                turns(8).await;
             }
-            // Each gives the other side its turn, after a look at what has come.
-            for _ in 0..8 {
-                tokio::task::yield_now().await;
-            }
-            if reads {
-                let _ = client.try_read_buf(&mut said);
+            if reads || !is_sent {
+                let _ = reader.try_read_buf(&mut said);
+                turns(1).await;
             }
         }
         // The library gives up what is not written yet when the peer closes its side.
         let mut quiet = 0;
         while quiet < 64 {
-            let has_come = client.try_read_buf(&mut said).is_ok_and(|read| read > 0);
+            let has_come = reader.try_read_buf(&mut said).is_ok_and(|read| read > 0);
             quiet = if has_come { 0 } else { quiet + 1 };
-            tokio::task::yield_now().await;
+            turns(1).await;
         }
-        client.shutdown().await.unwrap();
-        let rest = client.read_to_end(&mut said);
+        sender.lock().writer = None;
+        let rest = reader.read_to_end(&mut said);
         tokio::time::timeout(Duration::from_secs(10), rest)
             .await
             .unwrap()
@@ -163,7 +217,7 @@ fn what_was_refused_again_and_again_is_known_by_its_bytes() {
 fn another_query_of_the_bucket_is_known_and_other_bytes_are_not() {
     for (other, is_known, answer) in [
         (
-            "GET /no?a2&b=%7B\"x\":[1]%7D HTTP/1.1\r\nhost: x\r\n\r\n",
+            "GET /no?a2&b={%22x%22:[1]} HTTP/1.1\r\nhost: x\r\n\r\n",
             true,
             'a',
         ),
@@ -181,6 +235,17 @@ fn another_query_of_the_bucket_is_known_and_other_bytes_are_not() {
         assert_eq!(said, no('a').repeat(3) + &no(answer), "{other:?}");
         let whole_way = seen.whole_way.load(Ordering::Relaxed);
         assert_eq!(whole_way == 3, is_known, "{other:?}");
+    }
+}
+
+#[test]
+fn a_query_of_any_bytes_is_answered_as_on_a_new_connection() {
+    for byte in 0..=u8::MAX {
+        let query = [b"a".as_slice(), &[byte], b"1"].concat();
+        let other = [b"GET /no?", &*query, b" HTTP/1.1\r\nhost: x\r\n\r\n"].concat();
+        let (new, _) = said_to(&[&other]);
+        let (said, _) = said_to(&[ASK, ASK, ASK, &other]);
+        assert_eq!(said, no('a').repeat(3) + &new, "{byte:#x}");
     }
 }
 
@@ -241,7 +306,11 @@ fn a_head_that_began_with_the_request_before_is_not_known_by_its_end() {
 fn a_peer_that_does_not_read_gets_every_answer_once() {
     // More than the buffers of a pair of sockets hold.
     let many = vec![ASK; 3_000];
-    let (said, seen) = said_to_reader(&many, false);
+    let pieces = many.iter().map(|bytes| Piece {
+        bytes: Bytes::from_static(bytes),
+        is_early: false,
+    });
+    let (said, seen) = said_to_reader(pieces.collect(), false);
     assert_eq!(said.matches("429").count(), many.len());
     assert!(
         said == no('a').repeat(many.len()),
@@ -311,25 +380,59 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![8 => known, 2 => refused, 2 => admitted, 2 => bodies, 1 => blank]
 }
 
-/// Where the pieces end, as parts of the whole: at the end of a request more often than not.
-fn pieces<'t>(whole: &'t str, ends: &[usize], cuts: &[(bool, usize)]) -> Vec<&'t [u8]> {
-    let mut at: Vec<usize> = ends.to_vec();
-    for &(is_removed, place) in cuts {
-        if is_removed && !at.is_empty() {
-            at.remove(place % at.len());
-        } else {
-            at.push(place % whole.len().max(1));
+/// Where a piece ends, or does not.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    /// Not at the end of this request.
+    Removed(usize),
+    /// Where something begins that looks like a request, inside of one or not.
+    Tempting(usize),
+    Anywhere(usize),
+}
+
+fn cut() -> impl Strategy<Value = Cut> {
+    prop_oneof![
+        2 => any::<usize>().prop_map(Cut::Removed),
+        1 => any::<usize>().prop_map(Cut::Tempting),
+        1 => any::<usize>().prop_map(Cut::Anywhere),
+    ]
+}
+
+/// The whole in pieces: they end at the end of a request more often than not.
+fn pieces(parts: &[Part], cuts: &[Cut], early: &[bool]) -> VecDeque<Piece> {
+    let whole: String = parts.iter().map(|part| part.bytes.as_str()).collect();
+    let (mut at, mut end) = (Vec::new(), 0);
+    for part in parts {
+        end += part.bytes.len();
+        at.push(end);
+    }
+    let ask = std::str::from_utf8(ASK).unwrap();
+    let tempting: Vec<usize> = whole.match_indices(ask).map(|(place, _)| place).collect();
+    for &cut in cuts {
+        match cut {
+            Cut::Removed(place) if !at.is_empty() => {
+                at.remove(place % at.len());
+            }
+            Cut::Tempting(place) if !tempting.is_empty() => {
+                at.push(tempting[place % tempting.len()]);
+            }
+            Cut::Removed(place) | Cut::Tempting(place) | Cut::Anywhere(place) => {
+                at.push(place % whole.len());
+            }
         }
     }
     at.push(whole.len());
     at.sort_unstable();
+    at.dedup();
+    at.retain(|to| *to > 0);
     let mut from = 0;
-    let parts = at.into_iter().map(|to| {
-        let part = &whole.as_bytes()[from..to];
+    let parts = at.into_iter().zip(early.iter().cycle());
+    let parts = parts.map(|(to, &is_early)| {
+        let bytes = Bytes::copy_from_slice(&whole.as_bytes()[from..to]);
         from = to;
-        part
+        Piece { bytes, is_early }
     });
-    parts.filter(|part| !part.is_empty()).collect()
+    parts.collect()
 }
 
 proptest! {
@@ -339,13 +442,11 @@ proptest! {
     #[test]
     fn each_request_has_its_answer_however_its_bytes_come(
         parts in proptest::collection::vec(part(), 1..24),
-        cuts in proptest::collection::vec((any::<bool>(), any::<usize>()), 0..6),
+        cuts in proptest::collection::vec(cut(), 0..6),
+        early in proptest::collection::vec(any::<bool>(), 1..24),
     ) {
-        let whole: String = parts.iter().map(|part| part.bytes.as_str()).collect();
         let answers: String = parts.iter().map(|part| part.answer.as_str()).collect();
-        let mut end = 0;
-        let ends: Vec<usize> = parts.iter().map(|part| { end += part.bytes.len(); end }).collect();
-        let (said, _) = said_to(&pieces(&whole, &ends, &cuts));
+        let (said, _) = said_to_reader(pieces(&parts, &cuts, &early), true);
         prop_assert_eq!(said, answers);
     }
 }
