@@ -130,6 +130,10 @@ pub struct Bounds {
     pub body_bytes: usize,
     /// Bytes of bodies in memory of one client (4 MiB).
     pub body_bytes_per_client: usize,
+    /// Bytes of answers that are not handed over yet, of all clients (256 MiB). Answers of up to 64 KiB are not counted.
+    pub answer_bytes: usize,
+    /// The same of one client (64 MiB).
+    pub answer_bytes_per_client: usize,
     /// How long a body may take (30 s).
     pub body_timeout: Duration,
     /// How long a head may take (10 s).
@@ -154,6 +158,8 @@ impl Default for Bounds {
             connections: 4_096,
             body_bytes: 64 << 20,
             body_bytes_per_client: 4 << 20,
+            answer_bytes: 256 << 20,
+            answer_bytes_per_client: 64 << 20,
             body_timeout: Duration::from_secs(30),
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),

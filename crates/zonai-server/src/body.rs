@@ -1,9 +1,7 @@
 //! Bodies of requests: read piece by piece, in bounded memory and bounded time.
 //!
-//! What all clients and each client hold at one time is bounded, because most of it is held before anybody was
-//! admitted. Must never parse: pieces are handed to the scanner, the whole to the data layer.
+//! What they hold is bounded ([`Held`]), because most of it is held before anybody was admitted. Must never parse: pieces are handed to the scanner, the whole to the data layer.
 
-use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,61 +10,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
-use parking_lot::Mutex;
 use tokio::time::Sleep;
 use zonai_limit::Client;
 
 use zonai_project::settings::Bounds;
 
-/// How much memory bodies take at this moment.
-#[derive(Debug)]
-pub(crate) struct Held {
-    all: usize,
-    each: usize,
-    now: Mutex<HeldNow>,
-}
-
-#[derive(Debug, Default)]
-struct HeldNow {
-    all: usize,
-    /// Only clients that hold something, so never more than there are bodies.
-    clients: HashMap<Client, usize>,
-}
-
-impl Held {
-    pub(crate) fn new(bounds: &Bounds) -> Arc<Self> {
-        Arc::new(Self {
-            all: bounds.body_bytes,
-            each: bounds.body_bytes_per_client,
-            now: Mutex::default(),
-        })
-    }
-
-    fn take(&self, client: Client, bytes: usize) -> bool {
-        let mut now = self.now.lock();
-        let mine = now.clients.get(&client).copied().unwrap_or(0);
-        if now.all + bytes > self.all || mine + bytes > self.each {
-            return false;
-        }
-        now.all += bytes;
-        now.clients.insert(client, mine + bytes);
-        true
-    }
-
-    fn give_back(&self, client: Client, bytes: usize) {
-        if bytes == 0 {
-            return;
-        }
-        let mut now = self.now.lock();
-        now.all -= bytes;
-        if let Some(mine) = now.clients.get_mut(&client) {
-            *mine -= bytes;
-            if *mine == 0 {
-                now.clients.remove(&client);
-            }
-        }
-    }
-}
+use crate::held::{Held, Hold};
 
 /// Why a body was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,29 +28,6 @@ pub(crate) enum Cut {
     TooSlow,
     /// The client went away, or broke the protocol.
     Aborted,
-}
-
-/// What one body holds; given back when dropped.
-struct Hold {
-    held: Arc<Held>,
-    client: Client,
-    bytes: usize,
-}
-
-impl Hold {
-    fn grow(&mut self, bytes: usize) -> bool {
-        let room = self.held.take(self.client, bytes);
-        if room {
-            self.bytes += bytes;
-        }
-        room
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.held.give_back(self.client, self.bytes);
-    }
 }
 
 /// A body that is being read.
@@ -133,11 +59,7 @@ impl Reader {
             max: bounds.payload,
             timeout: bounds.body_timeout,
             deadline: None,
-            hold: Hold {
-                held: Arc::clone(held),
-                client,
-                bytes: 0,
-            },
+            hold: held.hold(client),
         }
     }
 

@@ -74,6 +74,11 @@ pub(crate) fn data(fault: &DataError) -> Answer {
     }
 }
 
+/// The answer to a read whose result is large, while answers that nobody takes hold all the room.
+pub(crate) fn no_room_for_answer() -> Answer {
+    busy("Server is busy answering; retry shortly (answers saturated).")
+}
+
 /// The answer to an error of the accounts.
 pub(crate) fn auth(fault: &AuthError) -> Answer {
     match fault {

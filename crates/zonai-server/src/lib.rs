@@ -11,6 +11,7 @@ mod errors;
 pub mod explain;
 mod gate;
 mod handlers;
+mod held;
 mod hooks;
 mod jobs;
 mod live;

@@ -4,6 +4,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -13,13 +14,22 @@ use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
 use zonai_connection::InFlight;
 use zonai_data::DataError;
+use zonai_limit::Client;
+
+use crate::held::{Held, Hold};
 
 /// The body of an answer.
 pub(crate) struct Reply {
     content: Content,
     /// Held until the body was handed over, so that the connection is not taken for idle.
     in_flight: Option<InFlight>,
+    /// Held as long, of an answer that is large.
+    room: Option<Hold>,
 }
+
+/// An answer is handed over in pieces of so many bytes, so that of one whose reader is slow the rest stays here, where it is
+/// counted.
+const PIECE: usize = 64 * 1024;
 
 /// Messages of a body that stays open; the end of the stream ends the body.
 pub(crate) type Messages = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
@@ -37,6 +47,7 @@ impl Reply {
         Self {
             content: Content::Whole(bytes),
             in_flight: None,
+            room: None,
         }
     }
 
@@ -44,6 +55,7 @@ impl Reply {
         Self {
             content: Content::Open(messages),
             in_flight: None,
+            room: None,
         }
     }
 
@@ -51,6 +63,22 @@ impl Reply {
     pub(crate) fn hold(&mut self, in_flight: InFlight) {
         self.in_flight = Some(in_flight);
     }
+}
+
+/// Takes room for an answer that was only read, so that nothing is lost where there is none: then it is 503.
+pub(crate) fn with_room(mut answer: Answer, answers: &Arc<Held>, client: Client) -> Answer {
+    let Content::Whole(bytes) = &answer.body().content else {
+        return answer;
+    };
+    if bytes.len() <= PIECE {
+        return answer;
+    }
+    let mut room = answers.hold(client);
+    if !room.grow(bytes.len()) {
+        return crate::errors::no_room_for_answer();
+    }
+    answer.body_mut().room = Some(room);
+    answer
 }
 
 impl Body for Reply {
@@ -63,7 +91,10 @@ impl Body for Reply {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.get_mut().content {
             Content::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Content::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Content::Whole(bytes) => {
+                let piece = bytes.split_to(bytes.len().min(PIECE));
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
             Content::Open(messages) => messages
                 .as_mut()
                 .poll_next(cx)

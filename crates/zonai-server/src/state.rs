@@ -14,9 +14,9 @@ use zonai_connection::{InFlight, Serve, TurnedAway, Watch};
 use zonai_limit::{Admitted, Internal};
 use zonai_limit_sqlite::SqliteStore;
 
-use crate::body::Held;
 use crate::cors::Origins;
 use crate::gate::Gate;
+use crate::held::Held;
 use crate::hooks::Hooks;
 use crate::jobs::Jobs;
 use crate::live::Live;
@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) draft_headers: bool,
     pub(crate) origins: Origins,
     pub(crate) bodies: Arc<Held>,
+    /// Answers that are not handed over yet.
+    pub(crate) answers: Arc<Held>,
     pub(crate) watch: Arc<Watch>,
     pub(crate) self_check: SelfCheck,
     pub(crate) telemetry: Telemetry,

@@ -34,6 +34,10 @@ pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> An
     }
     let ask = hooks::Ask::Data(data);
     match hooks::perform(passed.state, &passed.admitted, &caller, ask, payload, 0).await {
+        Ok(Some(json)) if matches!(data, Data::Get | Data::List | Data::Count) => {
+            let (answers, client) = (&passed.state.answers, passed.found.client);
+            reply::with_room(data_json(json), answers, client)
+        }
         Ok(Some(json)) => data_json(json),
         Ok(None) => reply::no_content(),
         Err(error) => errors::data(&error),

@@ -22,9 +22,9 @@ use zonai_project::{InCode, accounts as account_settings, policies, schema};
 
 use super::{Additions, StartError};
 use crate::accounts::{AskRules, PasswordColumns};
-use crate::body::Held;
 use crate::cors::Origins;
 use crate::gate::Gate;
+use crate::held::Held;
 use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::self_check::SelfCheck;
@@ -105,13 +105,15 @@ pub(crate) async fn state(
         .into_iter()
         .map(|table| table.name)
         .collect();
+    let bounds = settings.bounds;
     Ok(State {
         jobs: Jobs::new(history, crons),
         hooks,
         operations: additions.operations,
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
-        bodies: Held::new(&settings.bounds),
+        bodies: Held::new(bounds.body_bytes, bounds.body_bytes_per_client),
+        answers: Held::new(bounds.answer_bytes, bounds.answer_bytes_per_client),
         watch: Watch::new(settings.bounds, clock.now()),
         self_check: SelfCheck::new(gate.trusted_proxy.is_some()),
         telemetry: Telemetry::new(),

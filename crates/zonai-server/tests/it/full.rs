@@ -156,7 +156,8 @@ async fn until(client: &Client, status: u16) -> Reply {
             if reply.status == status {
                 return reply;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            // No more than 100 of them are admitted.
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
     let told = tokio::time::timeout(PATIENCE, asks).await;
@@ -194,7 +195,7 @@ async fn bodies_of_all_clients_are_bounded() {
     let project = Project::tasks();
     let server = TestServer::start(&project).await;
     let mut halves = Vec::new();
-    for client in 0..17 {
+    for client in 0..20 {
         let client = server.client_at(&format!("127.0.6.{client}"));
         for _ in 0..4 {
             halves.push(half_a_body(&client, 1_000_000).await);
@@ -204,4 +205,42 @@ async fn bodies_of_all_clients_are_bounded() {
     until(&other, 503).await;
     drop(halves);
     until(&other, 200).await;
+}
+
+/// Promise 7.7: large results that nobody takes are bounded, and others are served meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_that_a_client_does_not_take_are_bounded() {
+    let project = Project::tasks();
+    let server = TestServer::start(&project).await;
+    let note = json!({"table": "notes", "object": {"text": "x".repeat(1_000_000)}});
+    for _ in 0..20 {
+        assert_eq!(server.client().json("POST", "/db", &note).await.status, 200);
+    }
+    let all = json!({"table": "notes"});
+    let greedy = server.client_at("127.0.7.1");
+    let asks = greedy.request("GET", &zonai_test::target("/db/list", &all), None);
+    let mut untaken = Vec::new();
+    for _ in 0..3 {
+        let mut stream = greedy.connect().await;
+        stream.write_all(&asks).await.unwrap();
+        // The beginning of the answer is there, so the rest is made.
+        stream.readable().await.unwrap();
+        untaken.push(stream);
+    }
+    let told = greedy.get("/db/list", &all).await;
+    assert_eq!((told.status, told.header("retry-after")), (503, Some("1")));
+    assert!(told.text().contains("answers saturated"), "{}", told.text());
+    let one = json!({"table": "notes", "limit": 1, "where": {"text": {"eq": "y"}}});
+    assert_eq!(greedy.get("/db/list", &one).await.status, 200, "small ones");
+    let other = server.client_at("127.0.7.2").get("/db/list", &all).await;
+    assert_eq!(other.status, 200);
+    assert!(other.body.len() > 20_000_000);
+    // Gone is gone: the room is there again.
+    drop(untaken);
+    let asks = async {
+        while greedy.get("/db/list", &all).await.status == 503 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asks).await.expect("room");
 }

@@ -72,6 +72,8 @@ pub(crate) const SERVER: Section = Section {
         "connections",
         "bodyBytes",
         "bodyBytesPerClient",
+        "answerBytes",
+        "answerBytesPerClient",
         "bodyTimeout",
         "headTimeout",
         "idleTimeout",

@@ -39,6 +39,13 @@ pub(super) fn fill(bounds: &mut Bounds, map: &Map, faults: &mut Faults<'_>) {
             4 << 10,
             1 << 40,
         ),
+        ("answerBytes", &mut bounds.answer_bytes, 32 * MIB, 1 << 40),
+        (
+            "answerBytesPerClient",
+            &mut bounds.answer_bytes_per_client,
+            32 * MIB,
+            1 << 40,
+        ),
         ("maxPayload", &mut bounds.payload, 1 << 10, 256 * MIB),
     ] {
         size(map, key, target, least, most, faults);
@@ -57,7 +64,7 @@ pub(super) fn fill(bounds: &mut Bounds, map: &Map, faults: &mut Faults<'_>) {
     nested(bounds, map, faults);
 }
 
-/// A payload must fit into what one client may hold, and that into what all may hold.
+/// A payload must fit into what one client may hold, and what one may hold into what all may.
 fn nested(bounds: &Bounds, map: &Map, faults: &mut Faults<'_>) {
     for (inner, inner_size, outer, outer_size) in [
         (
@@ -71,6 +78,12 @@ fn nested(bounds: &Bounds, map: &Map, faults: &mut Faults<'_>) {
             bounds.body_bytes_per_client,
             "bodyBytes",
             bounds.body_bytes,
+        ),
+        (
+            "answerBytesPerClient",
+            bounds.answer_bytes_per_client,
+            "answerBytes",
+            bounds.answer_bytes,
         ),
     ] {
         if inner_size > outer_size
