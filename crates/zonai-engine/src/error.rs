@@ -52,6 +52,9 @@ pub enum DataError {
     /// 503: it took longer than a statement may, or the server stops; nothing was written.
     #[error("Broken off, because it took too long; retry later, or ask for less at a time.")]
     BrokenOff,
+    /// 503: large results that nobody takes hold all the room that there is for them. Retry after a second.
+    #[error("Server is busy answering; retry shortly (answers saturated).")]
+    NoRoom,
     /// 500. The cause is in the log.
     #[error("Internal error")]
     Internal,

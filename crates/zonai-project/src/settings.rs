@@ -130,7 +130,8 @@ pub struct Bounds {
     pub body_bytes: usize,
     /// Bytes of bodies in memory of one client (4 MiB).
     pub body_bytes_per_client: usize,
-    /// Bytes of answers that are not handed over yet, of all clients (256 MiB). Answers of up to 64 KiB are not counted.
+    /// Bytes of results of reads and live queries that are not handed over yet, of all clients (256 MiB). Those of up to
+    /// 64 KiB are not counted.
     pub answer_bytes: usize,
     /// The same of one client (64 MiB).
     pub answer_bytes_per_client: usize,

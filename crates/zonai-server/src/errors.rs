@@ -67,16 +67,12 @@ pub(crate) fn data(fault: &DataError) -> Answer {
             &json!({"error": {"code": "precondition_failed", "message": message, "details": details}}),
         ),
         DataError::Unprocessable(text) => error(StatusCode::UNPROCESSABLE_ENTITY, text),
-        DataError::BusyWriting | DataError::BusyReading | DataError::BrokenOff => {
-            busy(&fault.to_string())
-        }
+        DataError::BusyWriting
+        | DataError::BusyReading
+        | DataError::BrokenOff
+        | DataError::NoRoom => busy(&fault.to_string()),
         _ => internal(),
     }
-}
-
-/// The answer to a read whose result is large, while answers that nobody takes hold all the room.
-pub(crate) fn no_room_for_answer() -> Answer {
-    busy("Server is busy answering; retry shortly (answers saturated).")
 }
 
 /// The answer to an error of the accounts.

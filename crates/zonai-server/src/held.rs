@@ -8,6 +8,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zonai_limit::Client;
 
+/// Results of so many bytes are not counted.
+pub(crate) const SMALL: usize = 64 * 1024;
+
 /// How much of something is held at this moment, in bytes.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -77,6 +80,13 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
+    /// Holds so many bytes from now on, and no others; nothing for what is small. `false`, and nothing held, where there is no room.
+    pub(crate) fn set(&mut self, bytes: usize) -> bool {
+        self.held
+            .give_back(self.client, std::mem::take(&mut self.bytes));
+        bytes <= SMALL || self.grow(bytes)
+    }
+
     /// Takes some more, if there is room.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let room = self.held.take(self.client, bytes);

@@ -9,12 +9,14 @@ mod question;
 mod stream;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use zonai_data::{Change, ChangeReceiver, DataError};
+use zonai_limit::Client;
 
 use group::{Group, Latest};
 pub(crate) use places::{Place, Places};
@@ -29,6 +31,7 @@ pub(crate) struct Live {
     pub(crate) places: Arc<Places>,
     /// Moves on when sessions or accounts may have changed.
     identities: watch::Sender<u64>,
+    hasher: RandomState,
     /// Ends every stream.
     pub(crate) stop: CancellationToken,
 }
@@ -46,12 +49,18 @@ impl Live {
             groups: Mutex::default(),
             places: Places::new(streams_per_client),
             identities: watch::Sender::new(0),
+            hasher: RandomState::new(),
             stop,
         }
     }
 
-    /// Joins the group of a question, or starts it.
-    pub(crate) fn subscribe(&self, state: &Arc<State>, question: &Question) -> Subscription {
+    /// Joins the group of a question, or starts it. Who starts it is the one on whose behalf its result is held.
+    pub(crate) fn subscribe(
+        &self,
+        state: &Arc<State>,
+        question: &Question,
+        client: Client,
+    ) -> Subscription {
         let mut groups = self.groups.lock();
         if let Some(group) = groups.get(question.key()).and_then(Weak::upgrade) {
             let results = group.results();
@@ -60,7 +69,7 @@ impl Live {
                 results,
             };
         }
-        let group = Arc::new(Group::new(question.clone()));
+        let group = Arc::new(Group::new(question.clone(), state.answers.hold(client)));
         groups.retain(|_, group| group.strong_count() > 0);
         groups.insert(question.key().to_owned(), Arc::downgrade(&group));
         drop(groups);
@@ -108,6 +117,12 @@ impl Live {
                 .unwrap_or_else(|| Err(DataError::internal("opening a live query", &"no answer"))),
             Err(ended) => Err(DataError::internal("opening a live query", &ended)),
         }
+    }
+
+    /// What two results are told apart by. Of two that differ it is the same once in 2^64 times; whoever makes results cannot aim
+    /// at that, because the hash is keyed.
+    fn fingerprint(&self, result: &str) -> u64 {
+        self.hasher.hash_one(result)
     }
 
     /// Whether sessions or accounts may have changed.
@@ -194,14 +209,14 @@ mod tests {
         let payload = payload(json!({"table": "notes"}));
         let question = Question::new(&state, Data::Count, &payload, &Caller::Anonymous);
         let question = question.expect("a question");
-        let mut early = state.live.subscribe(&state, &question);
+        let mut early = state.live.subscribe(&state, &question, Client::Local);
         let told = tokio::time::timeout(Duration::from_secs(10), Live::first(&mut early)).await;
         assert_eq!(told.expect("an answer"), Err(DataError::BusyReading));
         drop(release);
         for read in reads {
             read.await.expect("a task").expect("a read");
         }
-        let mut later = state.live.subscribe(&state, &question);
+        let mut later = state.live.subscribe(&state, &question, Client::Local);
         Live::first(&mut later).await.expect("an answer");
         drop(early);
     }
@@ -218,7 +233,7 @@ mod tests {
             &Caller::Anonymous,
         )
         .expect("a question");
-        let mut left = state.live.subscribe(&state, &question);
+        let mut left = state.live.subscribe(&state, &question, Client::Local);
         Live::first(&mut left).await.expect("an answer");
 
         // As `subscribe` does it, with all the time in the world between its steps.

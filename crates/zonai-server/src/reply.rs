@@ -16,7 +16,7 @@ use zonai_connection::InFlight;
 use zonai_data::DataError;
 use zonai_limit::Client;
 
-use crate::held::{Held, Hold};
+use crate::held::{Held, Hold, SMALL};
 
 /// The body of an answer.
 pub(crate) struct Reply {
@@ -70,12 +70,12 @@ pub(crate) fn with_room(mut answer: Answer, answers: &Arc<Held>, client: Client)
     let Content::Whole(bytes) = &answer.body().content else {
         return answer;
     };
-    if bytes.len() <= PIECE {
+    if bytes.len() <= SMALL {
         return answer;
     }
     let mut room = answers.hold(client);
     if !room.grow(bytes.len()) {
-        return crate::errors::no_room_for_answer();
+        return crate::errors::data(&DataError::NoRoom);
     }
     answer.body_mut().room = Some(room);
     answer

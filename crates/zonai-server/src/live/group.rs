@@ -3,11 +3,13 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use zonai_data::{Change, DataError};
 
 use super::question::Question;
+use crate::held::Hold;
 use crate::state::State;
 
 /// The least time between two askings of one question: what changes meanwhile is asked for together.
@@ -25,14 +27,17 @@ pub(crate) struct Group {
     question: Question,
     results: watch::Sender<Option<Latest>>,
     dirty: Notify,
+    /// For the newest answer.
+    room: Mutex<Hold>,
 }
 
 impl Group {
-    pub(super) fn new(question: Question) -> Self {
+    pub(super) fn new(question: Question, room: Hold) -> Self {
         Self {
             question,
             results: watch::Sender::new(None),
             dirty: Notify::new(),
+            room: Mutex::new(room),
         }
     }
 
@@ -60,6 +65,12 @@ impl Group {
         self.results.borrow().is_some()
     }
 
+    /// Takes room for an answer, in the place of the one before.
+    fn keep(&self, answer: Arc<str>) -> Latest {
+        let has_room = self.room.lock().set(answer.len());
+        has_room.then_some(answer).ok_or(DataError::NoRoom)
+    }
+
     /// Tells an answer, unless it is the one that was told last.
     fn tell(&self, latest: Latest) {
         self.results.send_if_modified(|told| {
@@ -80,7 +91,8 @@ pub(super) async fn run(state: Weak<State>, group: Weak<Group>, stop: Cancellati
             let (Some(state), Some(group)) = (state.upgrade(), group.upgrade()) else {
                 return;
             };
-            match group.question.ask(&state).await {
+            let asked = group.question.ask(&state).await;
+            match asked.and_then(|answer| group.keep(answer)) {
                 // The last answer stands until there is room to ask again. Who has none is not kept waiting.
                 Err(DataError::BusyReading | DataError::BrokenOff)
                     if group.has_answered() && busy < BUSY_TIMES =>

@@ -18,6 +18,13 @@ pub(crate) struct Place {
     client: Client,
 }
 
+impl Place {
+    /// Whose it is.
+    pub(crate) fn client(&self) -> Client {
+        self.client
+    }
+}
+
 impl Places {
     pub(crate) fn new(per_client: usize) -> Arc<Self> {
         Arc::new(Self {

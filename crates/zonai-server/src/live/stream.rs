@@ -16,6 +16,7 @@ use zonai_limit::Admitted;
 
 use super::{Live, Place, Question, Subscription};
 use crate::accounts;
+use crate::held::Hold;
 use crate::route::Data;
 use crate::state::State;
 
@@ -94,12 +95,15 @@ struct Open {
     watcher: Watcher,
     subscription: Subscription,
     identities: watch::Receiver<u64>,
-    _place: Place,
+    place: Place,
     /// When the next sign of life is due. Only what was sent puts it off.
     heartbeat: Pin<Box<Sleep>>,
     /// When to look the watcher up again, where that could not be done.
     look_again: Option<Pin<Box<Sleep>>>,
-    told: Option<Arc<str>>,
+    /// The fingerprint of what was told last: a slow reader must not hold on to an old result.
+    told: Option<u64>,
+    /// For the message that is being taken.
+    room: Hold,
     number: u64,
     ended: bool,
 }
@@ -116,7 +120,7 @@ pub(crate) async fn open(
     place: Place,
 ) -> Result<Pin<Box<dyn Stream<Item = Bytes> + Send>>, DataError> {
     let identities = state.live.identities();
-    let mut subscription = state.live.subscribe(state, &question);
+    let mut subscription = state.live.subscribe(state, &question, place.client());
     Live::first(&mut subscription).await?;
     subscription.results.mark_changed();
     let open = Open {
@@ -126,7 +130,8 @@ pub(crate) async fn open(
         watcher,
         subscription,
         identities,
-        _place: place,
+        room: state.answers.hold(place.client()),
+        place,
         heartbeat: Box::pin(sleep(HEARTBEAT)),
         look_again: None,
         told: None,
@@ -164,6 +169,8 @@ impl Open {
     }
 
     async fn message(&mut self) -> Option<Bytes> {
+        // Who comes for the next has taken the last.
+        self.room.set(0);
         while !self.ended {
             match self.wait().await {
                 Woken::Stop => return None,
@@ -216,14 +223,20 @@ impl Open {
     fn result(&mut self) -> Option<Bytes> {
         let latest = self.subscription.results.borrow_and_update().clone();
         match latest {
-            Some(Ok(text)) if self.told.as_ref() != Some(&text) => {
+            Some(Ok(text)) => {
+                let told = Some(self.state.live.fingerprint(&text));
+                if self.told == told {
+                    return None;
+                }
+                if !self.room.set(text.len()) {
+                    return Some(self.end(&DataError::NoRoom.to_string()));
+                }
+                self.told = told;
                 self.number += 1;
-                let message = self.framing.message(self.number, &text);
-                self.told = Some(text);
-                Some(message)
+                Some(self.framing.message(self.number, &text))
             }
             Some(Err(error)) => Some(self.end(&error.to_string())),
-            Some(Ok(_)) | None => None,
+            None => None,
         }
     }
 
@@ -250,7 +263,10 @@ impl Open {
                 )
                 .map_err(|error| self.end(&error.to_string()))?;
                 if question.key() != self.key {
-                    self.subscription = self.state.live.subscribe(&self.state, &question);
+                    self.subscription =
+                        self.state
+                            .live
+                            .subscribe(&self.state, &question, self.place.client());
                     self.subscription.results.mark_changed();
                     question.key().clone_into(&mut self.key);
                 }
@@ -289,7 +305,7 @@ mod tests {
         let Verdict::Admitted(admitted) = verdict.await else {
             unreachable!("the first request is admitted");
         };
-        let mut subscription = state.live.subscribe(state, &question);
+        let mut subscription = state.live.subscribe(state, &question, Client::Local);
         let (sender, results) = watch::channel(None);
         subscription.results = results;
         let open = Open {
@@ -304,7 +320,8 @@ mod tests {
             },
             subscription,
             identities: state.live.identities(),
-            _place: state.live.places.take(Client::Local).expect("a place"),
+            place: state.live.places.take(Client::Local).expect("a place"),
+            room: state.answers.hold(Client::Local),
             heartbeat: Box::pin(sleep(HEARTBEAT)),
             look_again: None,
             told: None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use zonai_server::{Additions, CustomOperation, OperationError, OperationRequest, Performed};
@@ -243,4 +243,44 @@ async fn results_that_a_client_does_not_take_are_bounded() {
         }
     };
     tokio::time::timeout(PATIENCE, asks).await.expect("room");
+}
+
+/// The same of live queries: one that cannot be held ends, and says why.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_of_live_queries_that_a_client_does_not_take_are_bounded() {
+    let project = Project::tasks();
+    let server = TestServer::start(&project).await;
+    let note = json!({"table": "notes", "object": {"text": "x".repeat(1_000_000)}});
+    for _ in 0..20 {
+        assert_eq!(server.client().json("POST", "/db", &note).await.status, 200);
+    }
+    let all = zonai_test::target("/db/stream/list", &json!({"table": "notes"}));
+    let greedy = server.client_at("127.0.8.1");
+    let mut untaken = Vec::new();
+    // The result itself, and a message of it for each of two.
+    for _ in 0..2 {
+        let mut stream = greedy.connect().await;
+        stream
+            .write_all(&greedy.request("GET", &all, None))
+            .await
+            .unwrap();
+        stream.readable().await.unwrap();
+        untaken.push(stream);
+    }
+    let mut stream = greedy.connect().await;
+    stream
+        .write_all(&greedy.request("GET", &all, None))
+        .await
+        .unwrap();
+    let mut said = String::new();
+    let ends = tokio::time::timeout(PATIENCE, async {
+        while !said.contains("answers saturated") {
+            let mut piece = [0; 4_096];
+            let read = stream.read(&mut piece).await.unwrap();
+            assert!(read > 0, "{said}");
+            said.push_str(&String::from_utf8_lossy(&piece[..read]));
+        }
+    });
+    ends.await.expect("it says why it ends");
+    assert!(!said.contains("xxxx"), "nothing of the result");
 }
