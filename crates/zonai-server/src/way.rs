@@ -137,7 +137,7 @@ fn enter(state: &Arc<State>, peer: Option<IpAddr>, arrived: &Arrived) -> Step {
             if place.is_none() {
                 arrived.refused(|| {
                     Box::new(Again {
-                        shown: Shown::at(state, now, &refusal),
+                        shown: Shown::at(&state.clock, now, &refusal),
                         state: Arc::clone(state),
                         peer,
                         found,
