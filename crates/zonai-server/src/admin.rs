@@ -4,7 +4,8 @@
 //! so that whoever is locked out by a neighbour can still be freed. Must never be reachable over the network.
 
 mod commands;
-pub(crate) use commands::{limits, row};
+pub(crate) use commands::limits;
+pub use commands::row;
 mod path;
 
 use std::io;

@@ -171,7 +171,8 @@ pub(crate) fn filter(request: &Value, prefix: Ipv6Prefix) -> Result<Filter, Stri
 }
 
 /// One counter, as `_rate_limit` shows it.
-pub(crate) fn row(row: &CounterRow) -> Value {
+#[must_use]
+pub fn row(row: &CounterRow) -> Value {
     json!({
         "id": row.id,
         "client_ip": row.client_ip,

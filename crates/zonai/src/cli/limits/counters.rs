@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &CountersArguments) -> Result<ExitCode> {
             let shown = rows.iter().take(arguments.most.into());
             json!({
                 "total": rows.len(),
-                "counters": shown.map(stored::as_json).collect::<Vec<_>>(),
+                "counters": shown.map(zonai_server::admin::row).collect::<Vec<_>>(),
                 "stored": true,
             })
         }

@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
 use zonai_clock::Clock;
 use zonai_data::error::with_causes;
 use zonai_limit_sqlite::{CounterRow, FILE_NAME, Filter, offline};
@@ -22,17 +21,4 @@ pub(super) fn fullest(data: &Path, filter: &Filter) -> Result<Vec<CounterRow>> {
     })?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.count));
     Ok(rows)
-}
-
-/// As the running server says it.
-pub(super) fn as_json(row: &CounterRow) -> Value {
-    json!({
-        "id": row.id,
-        "client_ip": row.client_ip,
-        "table": row.table,
-        "operation": row.operation,
-        "window_start": row.window_start,
-        "count": row.count,
-        "window_ms": row.window_ms,
-    })
 }

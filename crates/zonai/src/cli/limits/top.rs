@@ -52,9 +52,9 @@ fn from_file(data: &std::path::Path, format: Format) -> Result<ExitCode> {
     let mut rows = stored::fullest(data, &Filter::default())?;
     rows.truncate(SHOWN);
     match format {
-        Format::Json => {
-            output::json(&json!({"stored": rows.iter().map(stored::as_json).collect::<Vec<_>>()}))
-        }
+        Format::Json => output::json(
+            &json!({"stored": rows.iter().map(zonai_server::admin::row).collect::<Vec<_>>()}),
+        ),
         Format::Text => {
             output::note(
                 "no server runs on this data folder; these are the fullest of the stored counters",
