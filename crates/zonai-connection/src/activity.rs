@@ -256,7 +256,7 @@ struct Open {
 
 /// A connection's entry; dropped when it ends.
 #[derive(Debug)]
-pub struct Watched {
+pub(crate) struct Watched {
     watch: Arc<Watch>,
     id: u64,
     pub(crate) activity: Arc<Activity>,
@@ -304,7 +304,7 @@ impl Watch {
     }
 
     /// Ends the connection that holds a place without a request for the longest time, if there is one.
-    pub fn vacate(&self) {
+    pub(crate) fn vacate(&self) {
         self.open.lock().vacate();
     }
 

@@ -19,7 +19,7 @@ use hyper::body::Incoming;
 use tokio_util::task::TaskTracker;
 use zonai_clock::Clock;
 
-pub use activity::{Activity, InFlight, Watch, Watched};
+pub use activity::{Activity, InFlight, Watch};
 pub use listen::{ListenError, Listener, accept, bind_all};
 pub use repeat::Refused;
 

@@ -136,7 +136,11 @@ impl Repeats {
     #[inline(never)]
     pub(crate) fn answer(&mut self, bytes: &[u8], handover: &Handover) -> Option<&[u8]> {
         let requests = match self.phase {
-            Phase::Between(requests) if requests == handover.requests() => requests,
+            Phase::Between(requests)
+                if requests == handover.requests() && bytes.len() <= MAX_REQUEST =>
+            {
+                requests
+            }
             _ => {
                 self.forget(handover);
                 return None;
@@ -151,7 +155,7 @@ impl Repeats {
         if is_again {
             return self.known.as_ref().map(|known| known.answer.as_slice());
         }
-        if bytes.len() > MAX_REQUEST || !is_one_head(bytes) {
+        if !is_one_head(bytes) {
             self.forget(handover);
             return None;
         }
@@ -221,7 +225,7 @@ impl Head {
         }
         let before = self.bytes.get(..self.query.start)?;
         let after = self.bytes.get(self.query.end..)?;
-        if self.query.is_empty() || bytes.len() > MAX_REQUEST {
+        if self.query.is_empty() {
             return None;
         }
         let query = bytes.strip_prefix(before)?.strip_suffix(after)?;

@@ -1,6 +1,7 @@
 //! Bodies of requests: read piece by piece, in bounded memory and bounded time.
 //!
-//! What they hold is bounded ([`Held`]), because most of it is held before anybody was admitted. Must never parse: pieces are handed to the scanner, the whole to the data layer.
+//! What they hold is bounded ([`Held`]), because most of it is held before anybody was admitted. Must never parse:
+//! pieces are handed to the scanner, the whole to the data layer.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -48,6 +48,18 @@ pub struct HookData {
     depth: usize,
 }
 
+impl HookContext {
+    fn new(state: &Arc<State>, caller: &Caller, depth: usize) -> Self {
+        Self {
+            caller: caller.clone(),
+            data: HookData {
+                state: Arc::clone(state),
+                depth,
+            },
+        }
+    }
+}
+
 type Done = Result<(), HookError>;
 
 macro_rules! hook {

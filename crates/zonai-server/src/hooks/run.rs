@@ -8,8 +8,8 @@ use serde_json::Value;
 use zonai_data::error::panic_text;
 use zonai_data::{Action, Caller, DataError, Json, Pass, Payload, Verdict};
 
+use super::HookContext;
 use super::erased::{AccountEvent, Doing, TableEvent};
-use super::{HookContext, HookData};
 use crate::operations;
 use crate::route::Data;
 use crate::state::State;
@@ -30,23 +30,10 @@ pub(crate) async fn perform(
     mut payload: Payload,
     depth: usize,
 ) -> Result<Option<Json>, DataError> {
-    let context = || HookContext {
-        caller: caller.clone(),
-        data: HookData {
-            state: Arc::clone(state),
-            depth,
-        },
-    };
-    let hooked = payload
-        .table()
-        .is_ok_and(|table| state.hooks.of(table).next().is_some());
-    if !hooked {
+    let context = || HookContext::new(state, caller, depth);
+    let Some(table) = hooked(state, &payload) else {
         return operate(state, pass, caller, ask, &payload, context).await;
-    }
-    let table = payload.table()?.to_owned();
-    if is_denied(state, &table, caller, ask) {
-        return Err(DataError::Forbidden);
-    }
+    };
     let hook_context = context();
     before(state, &hook_context, &table, ask, &mut payload).await?;
     let result = match ask {
@@ -75,22 +62,17 @@ pub(crate) async fn before_stream(
     data: Data,
     payload: &mut Payload,
 ) -> Result<(), DataError> {
-    let table = match payload.table() {
-        Ok(table) if state.hooks.of(table).next().is_some() => table.to_owned(),
-        _ => return Ok(()),
+    let Some(table) = hooked(state, payload) else {
+        return Ok(());
     };
-    let ask = Ask::Data(data);
-    if is_denied(state, &table, caller, ask) {
-        return Err(DataError::Forbidden);
-    }
-    let context = HookContext {
-        caller: caller.clone(),
-        data: HookData {
-            state: Arc::clone(state),
-            depth: 0,
-        },
-    };
-    before(state, &context, &table, ask, payload).await
+    let context = HookContext::new(state, caller, 0);
+    before(state, &context, &table, Ask::Data(data), payload).await
+}
+
+/// The table that a payload names, where it has hooks.
+fn hooked(state: &State, payload: &Payload) -> Option<String> {
+    let table = payload.table().ok()?;
+    state.hooks.of(table).next().map(|_| table.to_owned())
 }
 
 async fn operate(
@@ -133,7 +115,7 @@ async fn operate(
     }
 }
 
-/// Whether the rules say no whatever the row: then no hook runs.
+/// Whether the rules say no whatever the row.
 fn is_denied(state: &State, table: &str, caller: &Caller, ask: Ask<'_>) -> bool {
     let Some(table) = state.data.schema().table(table) else {
         return false;
@@ -153,6 +135,7 @@ fn is_denied(state: &State, table: &str, caller: &Caller, ask: Ask<'_>) -> bool 
     state.data.verdict(table, action, caller) == Verdict::Deny
 }
 
+/// Runs the before-hooks; none where the rules say no whatever the row.
 async fn before(
     state: &State,
     context: &HookContext,
@@ -160,6 +143,9 @@ async fn before(
     ask: Ask<'_>,
     payload: &mut Payload,
 ) -> Result<(), DataError> {
+    if is_denied(state, table, &context.caller, ask) {
+        return Err(DataError::Forbidden);
+    }
     for hooks in state.hooks.of(table) {
         let event = match ask {
             Ask::Data(Data::Create) => match payload.get_mut("object") {
@@ -236,13 +222,7 @@ pub(crate) async fn account_hook(
         .iter()
         .filter(|hooks| hooks.table() == table)
     {
-        let context = HookContext {
-            caller: caller.clone(),
-            data: HookData {
-                state: Arc::clone(state),
-                depth: 0,
-            },
-        };
+        let context = HookContext::new(state, caller, 0);
         note(hooks.on(event, &context, user), table).await;
     }
 }
