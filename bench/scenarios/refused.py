@@ -29,24 +29,22 @@ URL = row(123_456_789_012_345)
 
 
 class Asked(Zonai):
-    """Asked by a script, of which `paths` are the argument's lines; without them it is the path itself."""
+    """Asked for one path after another, with the flags of paths.lua."""
 
-    def __init__(self, script, paths=None):
+    def __init__(self, paths, *flags):
         super().__init__(limited=True)
-        self.script, self.paths = BENCH / "lua" / script, paths
+        self.paths, self.flags = paths, flags
 
     def arguments(self):
-        if self.paths is None:
-            return [URL]
         file = self.folder / "paths"
-        file.write_text(self.paths + "\n")
-        return [file]
+        file.write_text("".join(f"{path}\n" for path in self.paths))
+        return [file, *self.flags]
 
 
 PEERS = {
     "zonai": lambda: Zonai(limited=True),
-    "zonai-other-rows": lambda: Asked("paths.lua", "\n".join(map(row, range(1_000)))),
-    "zonai-other-headers": lambda: Asked("headers.lua"),
+    "zonai-other-rows": lambda: Asked([row(number) for number in range(1_000)]),
+    "zonai-other-headers": lambda: Asked([URL] * 1_000, "numbered"),
     "constant": programs.constant,
     "axum-constant": programs.axum_constant,
     "hyper-governor": programs.hyper_governor,
@@ -60,7 +58,7 @@ PEERS = {
 def measure(peer, seconds):
     url = "/api/collections/items/records/0123456789abcde" if isinstance(peer, PocketBase) else URL
     if isinstance(peer, Asked):
-        measured = drive(peer.server, peer.origin, seconds, script=peer.script, arguments=peer.arguments())
+        measured = drive(peer.server, peer.origin, seconds, script=BENCH / "lua" / "paths.lua", arguments=peer.arguments())
     else:
         measured = drive(peer.server, peer.origin + url, seconds)
     measured.constant = getattr(peer, "name", "").endswith("constant")
