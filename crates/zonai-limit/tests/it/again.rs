@@ -3,15 +3,13 @@
 use proptest::prelude::*;
 use zonai_limit::{Ask, Client, Mode, Operation, RateLimitPolicy, Refusal, Verdict};
 
-use crate::common::{START, admitted, bucket, limiter, of_table, policy, refusal, run, stated, v4};
-
-fn with(get: &[RateLimitPolicy]) -> Vec<zonai_limit::Registration> {
-    vec![of_table(stated("items", &[(Operation::Get, get)]))]
-}
+use crate::common::{
+    START, admitted, bucket, limiter, of_get, of_table, policy, refusal, run, stated, v4,
+};
 
 #[test]
 fn a_refusal_is_repeated_until_its_window_closes() {
-    let limiter = limiter(with(&[policy(3, 60_000)]));
+    let limiter = limiter(of_get(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
     let refused = refusal(run(limiter.check(START, v4(1), &ask)));
@@ -29,7 +27,7 @@ fn a_refusal_is_repeated_until_its_window_closes() {
 
 #[test]
 fn looking_counts_nothing() {
-    let limiter = limiter(with(&[policy(3, 60_000)]));
+    let limiter = limiter(of_get(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 4), 3);
     let refused = refusal(run(limiter.check(START, v4(1), &ask)));
@@ -44,7 +42,7 @@ fn looking_counts_nothing() {
 
 #[test]
 fn another_policy_is_another_refusal() {
-    let limiter = limiter(with(&[policy(3, 60_000)]));
+    let limiter = limiter(of_get(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 4), 3);
     let refused = refusal(run(limiter.check(START, v4(1), &ask)));
@@ -55,7 +53,7 @@ fn another_policy_is_another_refusal() {
         (3, 60_000, true),
     ] {
         limiter
-            .replace(START, with(&[policy(max, window_ms)]), Vec::new())
+            .replace(START, of_get(&[policy(max, window_ms)]), Vec::new())
             .unwrap();
         assert_eq!(
             limiter.refuses_again(START, v4(1), &ask, &refused),
@@ -75,7 +73,7 @@ fn another_policy_is_another_refusal() {
 
 #[test]
 fn of_several_windows_the_one_that_refuses_is_meant() {
-    let limiter = limiter(with(&[policy(2, 1_000), policy(9, 60_000)]));
+    let limiter = limiter(of_get(&[policy(2, 1_000), policy(9, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 3), 2);
     let refused = refusal(run(limiter.check(START, v4(1), &ask)));
@@ -86,10 +84,10 @@ fn of_several_windows_the_one_that_refuses_is_meant() {
 
 #[test]
 fn a_window_of_nothing_is_opened_by_a_decision() {
-    let limiter = limiter(with(&[policy(0, 7_000)]));
+    let limiter = limiter(of_get(&[policy(0, 7_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 1), 0);
-    let both = with(&[policy(0, 3_000), policy(0, 7_000)]);
+    let both = of_get(&[policy(0, 3_000), policy(0, 7_000)]);
     limiter.replace(START, both, Vec::new()).unwrap();
     let refused = refusal(run(limiter.check(START, v4(1), &ask)));
     assert_eq!(refused.policy, policy(0, 7_000));
@@ -136,7 +134,7 @@ proptest! {
     /// wherever it may.
     #[test]
     fn a_look_says_what_a_decision_does(first in windows(), steps in steps()) {
-        let limiter = limiter(with(&policies(&first)));
+        let limiter = limiter(of_get(&policies(&first)));
         let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
         let mut now = START;
         let mut last: Vec<Option<Refusal>> = vec![None; 3];
@@ -146,7 +144,7 @@ proptest! {
                 Step::Wait(ms) => now = now.plus(ms),
                 Step::Replace(windows) => {
                     is_simple = false;
-                    limiter.replace(now, with(&policies(&windows)), Vec::new()).unwrap();
+                    limiter.replace(now, of_get(&policies(&windows)), Vec::new()).unwrap();
                 }
                 Step::Ask(number) => {
                     let client: Client = v4(number);

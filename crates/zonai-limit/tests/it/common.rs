@@ -40,6 +40,11 @@ pub(crate) fn client(text: &str) -> Client {
     Client::parse(text, Ipv6Prefix::DEFAULT).unwrap()
 }
 
+/// Windows of `get` on `items`.
+pub(crate) fn of_get(windows: &[RateLimitPolicy]) -> Vec<Registration> {
+    vec![of_table(stated("items", &[(Operation::Get, windows)]))]
+}
+
 pub(crate) fn admits(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Admitted { .. })
 }

@@ -1,35 +1,33 @@
 //! Changing policies while running (promise 8.2) and the names of slots.
 
-use zonai_limit::{Ask, Operation, RateLimitPolicy};
+use zonai_limit::{Ask, Operation};
 
-use crate::common::{START, admitted, bucket, limiter, of_table, policy, refusal, run, stated, v4};
-
-fn with(get: &[RateLimitPolicy]) -> Vec<zonai_limit::Registration> {
-    vec![of_table(stated("items", &[(Operation::Get, get)]))]
-}
+use crate::common::{
+    START, admitted, bucket, limiter, of_get, of_table, policy, refusal, run, stated, v4,
+};
 
 #[test]
 fn s8_2_counts_are_kept_lowered_binds_raised_admits() {
-    let limiter = limiter(with(&[policy(10, 60_000)]));
+    let limiter = limiter(of_get(&[policy(10, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 6), 6);
     limiter
-        .replace(START, with(&[policy(5, 60_000)]), Vec::new())
+        .replace(START, of_get(&[policy(5, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 6), 0);
     limiter
-        .replace(START, with(&[policy(8, 60_000)]), Vec::new())
+        .replace(START, of_get(&[policy(8, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 6), 2);
 }
 
 #[test]
 fn s8_2_the_reset_is_the_start_plus_the_window_now_in_force() {
-    let limiter = limiter(with(&[policy(3, 60_000)]));
+    let limiter = limiter(of_get(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
     let changes = limiter
-        .replace(START, with(&[policy(3, 90_000)]), Vec::new())
+        .replace(START, of_get(&[policy(3, 90_000)]), Vec::new())
         .unwrap();
     assert_eq!(
         refusal(run(limiter.check(START.plus(70_000), v4(1), &ask))).reset,
@@ -41,37 +39,37 @@ fn s8_2_the_reset_is_the_start_plus_the_window_now_in_force() {
     assert_eq!((from.window_ms, to.window_ms), (60_000, 90_000));
     assert_eq!(limiter.slot_name(*slot).unwrap(), *to);
     limiter
-        .replace(START, with(&[policy(3, 10_000)]), Vec::new())
+        .replace(START, of_get(&[policy(3, 10_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START.plus(10_000), v4(1), &ask, 1), 1);
 }
 
 #[test]
 fn s8_2_from_none_to_a_limit_counting_starts_then() {
-    let limiter = limiter(with(&[policy(3, 60_000)]));
+    let limiter = limiter(of_get(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
-    let changes = limiter.replace(START, with(&[]), Vec::new()).unwrap();
+    let changes = limiter.replace(START, of_get(&[]), Vec::new()).unwrap();
     assert_eq!(changes.retired.len(), 1);
     assert!(limiter.counters().is_empty(), "its counters are gone");
     assert_eq!(limiter.slot_name(changes.retired[0].0), None);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 5);
     limiter
-        .replace(START, with(&[policy(3, 60_000)]), Vec::new())
+        .replace(START, of_get(&[policy(3, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
 }
 
 #[test]
 fn s8_2_windows_of_equal_length_keep_their_counts_among_several() {
-    let limiter = limiter(with(&[policy(5, 1_000), policy(9, 60_000)]));
+    let limiter = limiter(of_get(&[policy(5, 1_000), policy(9, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 5);
     assert_eq!(admitted(&limiter, START.plus(1_000), v4(1), &ask, 2), 2);
     limiter
         .replace(
             START,
-            with(&[policy(9, 60_000), policy(5, 1_000)]),
+            of_get(&[policy(9, 60_000), policy(5, 1_000)]),
             Vec::new(),
         )
         .unwrap();
@@ -84,10 +82,10 @@ fn s8_2_windows_of_equal_length_keep_their_counts_among_several() {
 
 #[test]
 fn an_unrelated_change_touches_nothing() {
-    let limiter = limiter(with(&[policy(3, 60_000)]));
+    let limiter = limiter(of_get(&[policy(3, 60_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 2), 2);
-    let mut both = with(&[policy(3, 60_000)]);
+    let mut both = of_get(&[policy(3, 60_000)]);
     both.push(of_table(stated(
         "notes",
         &[(Operation::Get, &[policy(1, 1_000)])],
@@ -99,7 +97,7 @@ fn an_unrelated_change_touches_nothing() {
 
 #[test]
 fn every_slot_is_found_by_its_name() {
-    let limiter = limiter(with(&[policy(5, 1_000), policy(9, 60_000)]));
+    let limiter = limiter(of_get(&[policy(5, 1_000), policy(9, 60_000)]));
     let mut seen = std::collections::HashSet::new();
     for number in 0..200 {
         let slot = zonai_limit::Slot::new(number).unwrap();
@@ -135,12 +133,12 @@ fn every_slot_is_found_by_its_name() {
 
 #[test]
 fn s8_2_a_closed_window_is_not_opened_again_by_a_longer_one() {
-    let limiter = limiter(with(&[policy(3, 10_000)]));
+    let limiter = limiter(of_get(&[policy(3, 10_000)]));
     let ask = Ask::new(bucket(&limiter, "items"), &[Operation::Get]);
     assert_eq!(admitted(&limiter, START, v4(1), &ask, 5), 3);
     let later = START.plus(20_000);
     limiter
-        .replace(later, with(&[policy(3, 60_000)]), Vec::new())
+        .replace(later, of_get(&[policy(3, 60_000)]), Vec::new())
         .unwrap();
     assert_eq!(admitted(&limiter, later, v4(1), &ask, 5), 3);
 }

@@ -207,25 +207,38 @@ async fn bodies_of_all_clients_are_bounded() {
     until(&other, 200).await;
 }
 
-/// Promise 7.7: large results that nobody takes are bounded, and others are served meanwhile.
-#[tokio::test(flavor = "multi_thread")]
-async fn results_that_a_client_does_not_take_are_bounded() {
-    let project = Project::tasks();
-    let server = TestServer::start(&project).await;
+/// A server with a table of which the list is 20 MB long.
+async fn served_with_20_mb(project: &Project) -> TestServer {
+    let server = TestServer::start(project).await;
     let note = json!({"table": "notes", "object": {"text": "x".repeat(1_000_000)}});
     for _ in 0..20 {
         assert_eq!(server.client().json("POST", "/db", &note).await.status, 200);
     }
+    server
+}
+
+/// A request whose answer has begun to come, and is not read.
+async fn untaken(client: &Client, target: &str) -> TcpStream {
+    let mut stream = client.connect().await;
+    stream
+        .write_all(&client.request("GET", target, None))
+        .await
+        .unwrap();
+    stream.readable().await.unwrap();
+    stream
+}
+
+/// Promise 7.7: large results that nobody takes are bounded, and others are served meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_that_a_client_does_not_take_are_bounded() {
+    let project = Project::tasks();
+    let server = served_with_20_mb(&project).await;
     let all = json!({"table": "notes"});
     let greedy = server.client_at("127.0.7.1");
-    let asks = greedy.request("GET", &zonai_test::target("/db/list", &all), None);
-    let mut untaken = Vec::new();
+    let list = zonai_test::target("/db/list", &all);
+    let mut held = Vec::new();
     for _ in 0..3 {
-        let mut stream = greedy.connect().await;
-        stream.write_all(&asks).await.unwrap();
-        // The beginning of the answer is there, so the rest is made.
-        stream.readable().await.unwrap();
-        untaken.push(stream);
+        held.push(untaken(&greedy, &list).await);
     }
     let told = greedy.get("/db/list", &all).await;
     assert_eq!((told.status, told.header("retry-after")), (503, Some("1")));
@@ -236,7 +249,7 @@ async fn results_that_a_client_does_not_take_are_bounded() {
     assert_eq!(other.status, 200);
     assert!(other.body.len() > 20_000_000);
     // Gone is gone: the room is there again.
-    drop(untaken);
+    drop(held);
     let asks = async {
         while greedy.get("/db/list", &all).await.status == 503 {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -249,29 +262,12 @@ async fn results_that_a_client_does_not_take_are_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn results_of_live_queries_that_a_client_does_not_take_are_bounded() {
     let project = Project::tasks();
-    let server = TestServer::start(&project).await;
-    let note = json!({"table": "notes", "object": {"text": "x".repeat(1_000_000)}});
-    for _ in 0..20 {
-        assert_eq!(server.client().json("POST", "/db", &note).await.status, 200);
-    }
+    let server = served_with_20_mb(&project).await;
     let all = zonai_test::target("/db/stream/list", &json!({"table": "notes"}));
     let greedy = server.client_at("127.0.8.1");
-    let mut untaken = Vec::new();
     // The result itself, and a message of it for each of two.
-    for _ in 0..2 {
-        let mut stream = greedy.connect().await;
-        stream
-            .write_all(&greedy.request("GET", &all, None))
-            .await
-            .unwrap();
-        stream.readable().await.unwrap();
-        untaken.push(stream);
-    }
-    let mut stream = greedy.connect().await;
-    stream
-        .write_all(&greedy.request("GET", &all, None))
-        .await
-        .unwrap();
+    let _held = [untaken(&greedy, &all).await, untaken(&greedy, &all).await];
+    let mut stream = untaken(&greedy, &all).await;
     let mut said = String::new();
     let ends = tokio::time::timeout(PATIENCE, async {
         while !said.contains("answers saturated") {

@@ -28,14 +28,20 @@ async fn noted(project: &Project) -> u64 {
     refused.sum()
 }
 
+/// A client that has used up its lists of notes, and a connection of its own that it keeps.
+async fn used_up(project: &Project) -> (TestServer, Client, TcpStream) {
+    let server = TestServer::start(project).await;
+    let client = server.client();
+    use_up_lists(&client, "notes", DEFAULT).await;
+    let kept = client.connect().await;
+    (server, client, kept)
+}
+
 /// Promise 4: the seconds count down, whoever asks how.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_refusal_tells_what_a_new_one_tells() {
     let project = Project::tasks();
-    let server = TestServer::start(&project).await;
-    let client = server.client();
-    use_up_lists(&client, "notes", DEFAULT).await;
-    let mut kept = client.connect().await;
+    let (server, client, mut kept) = used_up(&project).await;
     let request = list_of(&client, &json!({"table": "notes"}));
     for step in 0_u32..240 {
         if step % 4 == 0 {
@@ -74,10 +80,7 @@ async fn who_goes_on_asking_is_admitted_when_the_window_closes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_repeated_refusal_is_noted_and_no_other_table_is_refused() {
     let project = Project::tasks();
-    let server = TestServer::start(&project).await;
-    let client = server.client();
-    use_up_lists(&client, "notes", DEFAULT).await;
-    let mut kept = client.connect().await;
+    let (_server, client, mut kept) = used_up(&project).await;
     for limit in 1..=50 {
         // Another query each time, of the same bucket.
         let request = list_of(&client, &json!({"table": "notes", "limit": limit}));
@@ -101,10 +104,7 @@ async fn each_repeated_refusal_is_noted_and_no_other_table_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_goes_on_asking_is_admitted_by_a_raised_policy() {
     let project = Project::tasks();
-    let server = TestServer::start(&project).await;
-    let client = server.client();
-    use_up_lists(&client, "notes", DEFAULT).await;
-    let mut kept = client.connect().await;
+    let (server, client, mut kept) = used_up(&project).await;
     let request = list_of(&client, &json!({"table": "notes"}));
     for (limit, status) in [(100, 429), (101, 200), (101, 429), (90, 429), (102, 200)] {
         let policy = format!("table: notes\nlimits: {{list: {limit}/1m}}\n");

@@ -7,7 +7,7 @@
     reason = "tests"
 )]
 
-mod accounts_kill;
+mod accounts;
 mod activation;
 mod browser;
 mod chaos;

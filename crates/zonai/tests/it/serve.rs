@@ -85,13 +85,18 @@ impl Served {
     }
 
     pub(crate) fn get(&self, path: &str) -> String {
+        self.get_with(path, "")
+    }
+
+    /// The same with a header, its line end included.
+    fn get_with(&self, path: &str, header: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
         write!(
             stream,
-            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{header}\r\n"
         )
         .unwrap();
         let mut answer = String::new();
@@ -215,13 +220,7 @@ fn refused_requests_are_not_logged_and_their_tokens_not_looked_at() {
     }
     served.count("");
     let with_token = |path: &str| {
-        let mut stream = TcpStream::connect(served.address()).unwrap();
-        let head = format!(
-            "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer none\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        let answer = served.get_with(path, "authorization: Bearer none\r\n");
         answer[9..12].to_owned()
     };
     assert_eq!(with_token(&LIST.replace("list", "count")), "401");
