@@ -113,10 +113,11 @@ const HTTP: &[&str] = &[
     "tower",
     "axum",
 ];
-/// Lists everything that ships with the heart.
+/// Lists everything that ships with the heart. On a fresh machine this is the first command that needs other crates, and
+/// so it fetches what is missing.
 const HEART: [&str; 8] = [
     "tree",
-    "--offline",
+    "--locked",
     "--package",
     "zonai-limit",
     "--edges",
