@@ -1,9 +1,12 @@
-//! Connections: sockets to listen on, places for those who connect, idle and overdue ones, and HTTP/1.1 or HTTP/2 on each.
+//! Connections: sockets to listen on, places for those who connect, idle and overdue ones, HTTP/1.1 or HTTP/2 on each,
+//! and the memory that their bodies and answers may hold.
 //!
 //! What a request means is the business of whoever implements [`Serve`]. Must never look into a request, and never decide on one; a
 //! refusal is only repeated where its maker says that it still holds.
 
 mod activity;
+mod body;
+mod held;
 mod listen;
 mod repeat;
 mod serve;
@@ -20,6 +23,8 @@ use tokio_util::task::TaskTracker;
 use zonai_clock::Clock;
 
 pub use activity::{Activity, InFlight, Watch};
+pub use body::{BodyCut, BodyReader};
+pub use held::{Held, Hold};
 pub use listen::{ListenError, Listener, accept, bind_all};
 pub use repeat::Refused;
 

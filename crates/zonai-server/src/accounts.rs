@@ -11,10 +11,9 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde_json::{Map, Value as Json};
 use zonai_auth::{Auth, AuthAction, AuthAsk, AuthError, AuthGate, Hasher, Password, parse_bearer};
+use zonai_code::Hooks;
 use zonai_data::{AccountAction, Caller, DataError, Database, HashPassword, User};
 use zonai_limit::{Admitted, Client};
-
-use crate::hooks::Hooks;
 
 /// The text of a token that came with a request; `None` without one.
 pub(crate) fn token(headers: &HeaderMap) -> Result<Option<&str>, AuthError> {

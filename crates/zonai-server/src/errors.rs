@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use zonai_auth::AuthError;
+use zonai_connection::BodyCut;
 use zonai_data::DataError;
 
-use crate::body::Cut;
 use crate::reply::{self, Answer};
 use crate::way;
 
@@ -90,19 +90,21 @@ pub(crate) fn auth(fault: &AuthError) -> Answer {
 }
 
 /// The answer to a body that was not read to its end.
-pub(crate) fn cut(cut: Cut, max: usize) -> Answer {
+pub(crate) fn cut(cut: BodyCut, max: usize) -> Answer {
     match cut {
-        Cut::TooLarge => error(
+        BodyCut::TooLarge => error(
             StatusCode::PAYLOAD_TOO_LARGE,
             &format!("The payload is larger than {max} bytes"),
         ),
-        Cut::NoRoom => busy("Server is busy receiving; retry shortly (request bodies saturated)."),
-        Cut::TooSlow => {
+        BodyCut::NoRoom => {
+            busy("Server is busy receiving; retry shortly (request bodies saturated).")
+        }
+        BodyCut::TooSlow => {
             let mut answer = busy("The payload did not come in time.");
             way::close(&mut answer);
             answer
         }
-        Cut::Aborted => error(StatusCode::BAD_REQUEST, "The payload was cut off"),
+        BodyCut::Aborted => error(StatusCode::BAD_REQUEST, "The payload was cut off"),
     }
 }
 

@@ -5,18 +5,14 @@
 
 mod accounts;
 pub mod admin;
-mod body;
 mod cors;
 mod errors;
 pub mod explain;
 mod gate;
 mod handlers;
-mod held;
-mod hooks;
 mod jobs;
 mod live;
 pub mod offline;
-mod operations;
 mod reply;
 mod route;
 mod self_check;
@@ -28,14 +24,9 @@ mod testing;
 mod top;
 mod way;
 
-pub use hooks::{AccountHooks, HookContext, HookData, HookError, Hooks, MAX_DEPTH, TableHooks};
 pub use jobs::JobError;
-pub use operations::{
-    CustomOperation, CustomOperations, OperationError, OperationRequest, Performed,
-};
 pub use server::{Additions, Running, StartError};
 pub use zonai_connection::ListenError;
-pub use zonai_data::Transaction;
 
 /// The database in the data folder.
 pub const DATA_FILE: &str = "zonai.sqlite";

@@ -12,11 +12,9 @@ use futures_util::Stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
-use zonai_connection::InFlight;
+use zonai_connection::{Held, Hold, InFlight};
 use zonai_data::DataError;
 use zonai_limit::Client;
-
-use crate::held::{Held, Hold, SMALL};
 
 /// The body of an answer.
 pub(crate) struct Reply {
@@ -70,7 +68,7 @@ pub(crate) fn with_room(mut answer: Answer, answers: &Arc<Held>, client: Client)
     let Content::Whole(bytes) = &answer.body().content else {
         return answer;
     };
-    if bytes.len() <= SMALL {
+    if bytes.len() <= Hold::SMALL {
         return answer;
     }
     let mut room = answers.hold(client);

@@ -4,7 +4,7 @@
 //! another counter than its own. Must never look at headers or payload.
 
 use http::Method;
-use zonai_limit::Operation;
+pub(crate) use zonai_code::DataOperation as Data;
 
 /// What a method and a path mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +25,6 @@ pub(crate) enum Route<'a> {
     WrongMethod(&'static str),
     /// Nothing of ours.
     Unknown,
-}
-
-/// What is asked of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Data {
-    Get,
-    List,
-    Count,
-    Create,
-    CreateMany,
-    Update,
-    UpdateMany,
-    Delete,
-    DeleteMany,
 }
 
 /// What is asked of accounts.
@@ -62,20 +48,6 @@ pub(crate) enum Admin {
     Metrics,
     CronList,
     CronRun,
-}
-
-impl Data {
-    /// The operation it counts as; a `/many` request is one request.
-    pub(crate) const fn operation(self) -> Operation {
-        match self {
-            Self::Get => Operation::Get,
-            Self::List => Operation::List,
-            Self::Count => Operation::Count,
-            Self::Create | Self::CreateMany => Operation::Create,
-            Self::Update | Self::UpdateMany => Operation::Update,
-            Self::Delete | Self::DeleteMany => Operation::Delete,
-        }
-    }
 }
 
 /// The route of a request. `HEAD` is the `GET` it stands for.

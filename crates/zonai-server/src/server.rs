@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use zonai_clock::Clock;
+use zonai_code::{CustomOperations, Hooks};
 use zonai_connection::{ListenError, Listener};
 use zonai_limit::Registration;
 use zonai_limit_sqlite::CloseReport;
@@ -22,8 +23,6 @@ use zonai_project::policies::Reload;
 
 use crate::admin::AdminSocket;
 use crate::explain::{self, Beyond, Explain, ExplainError};
-use crate::hooks::Hooks;
-use crate::operations::CustomOperations;
 use crate::state::State;
 use zonai_project::settings::Settings;
 

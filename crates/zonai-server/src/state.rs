@@ -10,17 +10,15 @@ use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_clock::Clock;
-use zonai_connection::{InFlight, Serve, TurnedAway, Watch};
+use zonai_code::Code;
+use zonai_connection::{Held, InFlight, Serve, TurnedAway, Watch};
 use zonai_limit::{Admitted, Internal};
 use zonai_limit_sqlite::SqliteStore;
 
 use crate::cors::Origins;
 use crate::gate::Gate;
-use crate::held::Held;
-use crate::hooks::Hooks;
 use crate::jobs::Jobs;
 use crate::live::Live;
-use crate::operations::CustomOperations;
 use crate::reply::Reply;
 use crate::self_check::SelfCheck;
 use crate::telemetry::Telemetry;
@@ -39,9 +37,8 @@ pub(crate) struct State {
     pub(crate) data: zonai_data::Database,
     pub(crate) auth: zonai_auth::Auth,
     pub(crate) jobs: Jobs,
-    pub(crate) hooks: Arc<Hooks>,
-    /// Custom operations in code.
-    pub(crate) operations: CustomOperations,
+    /// The tables, with the code around them.
+    pub(crate) code: Arc<Code>,
     /// Of jobs and hooks, which no request made.
     pub(crate) internal: Arc<Internal>,
     pub(crate) live: Live,
@@ -63,12 +60,6 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Under which name a table has a custom operation that is asked for.
-    pub(crate) fn operation_name<'n>(&self, table: &str, asked: &'n str) -> &'n str {
-        self.operations
-            .registered_as(table, asked, || self.data.has_operation(table, asked))
-    }
-
     /// Runs work beside the requests, until it is done or is cut off.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let cut = self.cut.clone();

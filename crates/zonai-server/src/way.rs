@@ -14,13 +14,12 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Request, Response, request::Parts};
 use hyper::body::Incoming;
-use zonai_connection::InFlight;
+use zonai_connection::{BodyCut, BodyReader, InFlight};
 use zonai_http::{
     DraftLimit, Field, Found, RefusedRequest, Scanner, Want, scan_query, too_many_requests,
 };
 use zonai_limit::{Admitted, Moment, Operation, RateLimitPolicy, Refusal, TableId, Verdict};
 
-use crate::body::{Cut, Reader};
 use crate::errors::{self, Fault};
 use crate::handlers;
 use crate::live::Place;
@@ -199,7 +198,7 @@ async fn with_body(
     want: Option<Want>,
 ) -> Answer {
     let (parts, mut leaving) = (arrived.parts, arrived.leaving);
-    let mut reader = Reader::new(arrived.incoming, &state.bodies, found.client, &state.bounds);
+    let mut reader = BodyReader::new(arrived.incoming, &state.bodies, found.client, &state.bounds);
     let mut scanner = want.map(Scanner::new);
     let cut = match &mut scanner {
         Some(scanner) => scan(&mut reader, scanner).await.err(),
@@ -209,9 +208,9 @@ async fn with_body(
     let now = state.clock.now();
     let checked = conclude(&state, found, &target, now, None).await;
     let mut hopeless = false;
-    let mut cut_off = |cut: Cut| {
+    let mut cut_off = |cut: BodyCut| {
         // Whoever was too slow, or sends more than there is room for, is not waited for again.
-        hopeless = cut != Cut::TooLarge;
+        hopeless = cut != BodyCut::TooLarge;
         errors::cut(cut, state.bounds.payload)
     };
     let mut answer = match (checked, cut) {
@@ -265,7 +264,7 @@ fn target_in_body(state: &State, parts: &Parts, scanner: Option<Scanner>, is_cut
     Target::of(&state.gate, &route, named)
 }
 
-async fn scan(reader: &mut Reader, scanner: &mut Scanner) -> Result<(), Cut> {
+async fn scan(reader: &mut BodyReader, scanner: &mut Scanner) -> Result<(), BodyCut> {
     while let Some(piece) = reader.next().await? {
         if scanner.feed(piece) == zonai_http::Progress::Done {
             return Ok(());

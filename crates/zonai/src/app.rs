@@ -9,9 +9,10 @@ mod set;
 use std::path::Path;
 
 use zonai_auth::Secrets;
+use zonai_code::{AccountHooks, CustomOperation, TableHooks};
 use zonai_limit::{AuthTableRateLimits, Registration, TableRateLimits};
 use zonai_project::settings::{Listen, Settings};
-use zonai_server::{AccountHooks, Additions, CustomOperation, TableHooks};
+use zonai_server::Additions;
 
 pub use run::Server;
 pub(crate) use run::runtime;

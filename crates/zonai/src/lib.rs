@@ -39,6 +39,10 @@ mod project;
 pub use app::{App, Server};
 pub use error::{Error, Result};
 pub use zonai_auth::{MailFrom, MailSettings, MailTls};
+pub use zonai_code::{
+    AccountHooks, CustomOperation, HookContext, HookData, HookError, OperationError,
+    OperationRequest, Performed, TableHooks, Transaction,
+};
 pub use zonai_data::{Caller, DataError, Json, Payload};
 pub use zonai_http::{CidrList, TrustedProxy};
 pub use zonai_limit::{
@@ -47,10 +51,6 @@ pub use zonai_limit::{
 };
 pub use zonai_policy::Diagnostic;
 pub use zonai_project::settings::{AuthMethod, Bounds, Listen, Settings, TableSettings};
-pub use zonai_server::{
-    AccountHooks, CustomOperation, HookContext, HookData, HookError, OperationError,
-    OperationRequest, Performed, TableHooks, Transaction,
-};
 
 /// The programs of the documentation are compiled.
 #[cfg(doctest)]

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::tree;
 
 /// Each crate of the workspace with the crates of the workspace that it may ship with.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("zonai-limit", &[]),
     ("zonai-limit-suite", &["zonai-limit", "zonai-clock"]),
     ("zonai-clock", &["zonai-limit"]),
@@ -36,6 +36,10 @@ const ARROWS: [(&str, &[&str]); 16] = [
         ],
     ),
     (
+        "zonai-code",
+        &["zonai-limit", "zonai-data", "zonai-project"],
+    ),
+    (
         "zonai-connection",
         &["zonai-limit", "zonai-clock", "zonai-http", "zonai-project"],
     ),
@@ -50,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "zonai-data",
             "zonai-auth",
             "zonai-project",
+            "zonai-code",
             "zonai-connection",
         ],
     ),
@@ -64,6 +69,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "zonai-data",
             "zonai-auth",
             "zonai-project",
+            "zonai-code",
             "zonai-server",
         ],
     ),
@@ -82,7 +88,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
 /// What every crate's tests may use beside their own arrows.
 const FOR_TESTS: [&str; 3] = ["zonai-test", "zonai-limit-suite", "zonai-clock"];
 /// Crates from outside that a crate must not name.
-const NEVER: [(&str, &[&str]); 8] = [
+const NEVER: [(&str, &[&str]); 9] = [
     (
         "zonai-limit",
         &[
@@ -102,6 +108,7 @@ const NEVER: [(&str, &[&str]); 8] = [
     ("zonai-rules", HTTP),
     ("zonai-data", HTTP),
     ("zonai-auth", HTTP),
+    ("zonai-code", HTTP),
     ("zonai-http", &["hyper", "hyper-util", "rusqlite", "axum"]),
 ];
 const HTTP: &[&str] = &[

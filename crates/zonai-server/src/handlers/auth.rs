@@ -4,12 +4,12 @@ use http::HeaderValue;
 use serde_json::{Value, json};
 use zonai_auth::requests::{Authenticate, Body, Confirm, MailTo, SignIn, SignUp};
 use zonai_auth::{Address, AuthError, MailKind, Session};
+use zonai_code::AccountEvent;
 use zonai_data::Payload;
 use zonai_limit::NotTaken;
 
 use crate::accounts;
 use crate::errors::{self, Fault};
-use crate::hooks::{self, AccountEvent};
 use crate::reply::{self, Answer};
 use crate::route::Auth as Route;
 use crate::way::{self, Passed};
@@ -155,7 +155,7 @@ async fn sign_up(passed: &Passed<'_>, request: SignUp) -> Result<Done, Failed> {
 /// Runs the hooks of an account that has a session now.
 async fn tell(passed: &Passed<'_>, event: AccountEvent, session: Option<&Session>) {
     let state = passed.state;
-    let Some(session) = session.filter(|_| !state.hooks.accounts.is_empty()) else {
+    let Some(session) = session.filter(|_| state.code.hears_accounts()) else {
         return;
     };
     if let Ok(caller) = state
@@ -163,28 +163,18 @@ async fn tell(passed: &Passed<'_>, event: AccountEvent, session: Option<&Session
         .authenticate(&passed.admitted, &session.access_token)
     {
         let user = Value::Object(session.user.clone());
-        hooks::account_hook(
-            state,
-            event,
-            &accounts::as_data(&caller),
-            &caller.table,
-            &user,
-        )
-        .await;
+        let who = accounts::as_data(&caller);
+        let code = &state.code;
+        code.on_account(event, &who, &caller.table, &user).await;
     }
 }
 
 async fn log_out(passed: &Passed<'_>, caller: &zonai_auth::Caller) {
     let user = Value::Object(caller.user.clone());
     let event = AccountEvent::LogOut;
-    hooks::account_hook(
-        passed.state,
-        event,
-        &accounts::as_data(caller),
-        &caller.table,
-        &user,
-    )
-    .await;
+    let who = accounts::as_data(caller);
+    let code = &passed.state.code;
+    code.on_account(event, &who, &caller.table, &user).await;
 }
 
 /// Takes a place for a failed sign-in, stored before the hash is computed, and gives it back unless it failed.

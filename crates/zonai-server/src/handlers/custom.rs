@@ -1,11 +1,11 @@
 //! `PATCH /db/custom/:operation`: the project's own changes of rows.
 
+use zonai_code::Ask;
 use zonai_data::Payload;
 
 use super::data::data_json;
 use crate::accounts;
 use crate::errors::{self, Fault};
-use crate::hooks;
 use crate::reply::{self, Answer};
 use crate::route::{self, Route};
 use crate::way::Passed;
@@ -25,8 +25,9 @@ pub(super) async fn answer(passed: Passed<'_>) -> Answer {
         Ok(caller) => caller,
         Err(error) => return errors::auth(&error),
     };
-    let ask = hooks::Ask::Custom { name, many };
-    match hooks::perform(passed.state, &passed.admitted, &caller, ask, payload, 0).await {
+    let ask = Ask::Custom { name, many };
+    let code = &passed.state.code;
+    match code.perform(&passed.admitted, &caller, ask, payload).await {
         Ok(Some(json)) => data_json(json),
         Ok(None) => reply::no_content(),
         Err(error) => errors::data(&error),

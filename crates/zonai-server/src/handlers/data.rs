@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use http::StatusCode;
+use zonai_code::Ask;
 use zonai_data::{Json, Payload};
 use zonai_limit::TableId;
 
 use super::rate_limit;
 use crate::accounts;
 use crate::errors;
-use crate::hooks;
 use crate::reply::{self, Answer};
 use crate::route::Data;
 use crate::way::Passed;
@@ -32,8 +32,9 @@ pub(super) async fn answer(passed: Passed<'_>, data: Data, table: TableId) -> An
             Err(error) => errors::data(&error),
         };
     }
-    let ask = hooks::Ask::Data(data);
-    match hooks::perform(passed.state, &passed.admitted, &caller, ask, payload, 0).await {
+    let ask = Ask::Data(data);
+    let code = &passed.state.code;
+    match code.perform(&passed.admitted, &caller, ask, payload).await {
         Ok(Some(json)) if matches!(data, Data::Get | Data::List | Data::Count) => {
             let (answers, client) = (&passed.state.answers, passed.found.client);
             reply::with_room(data_json(json), answers, client)

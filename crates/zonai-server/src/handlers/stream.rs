@@ -5,7 +5,6 @@ use zonai_data::{Caller, DataError, Payload};
 
 use crate::accounts;
 use crate::errors;
-use crate::hooks;
 use crate::live::{self, Framing, Question, Watcher};
 use crate::reply::{Answer, Reply};
 use crate::route::Data;
@@ -21,7 +20,8 @@ pub(super) async fn answer(mut passed: Passed<'_>, data: Data) -> Answer {
         Ok(who) => who,
         Err(error) => return errors::auth(&error),
     };
-    if let Err(error) = hooks::before_stream(passed.state, &caller, data, &mut payload).await {
+    let code = &passed.state.code;
+    if let Err(error) = code.before_stream(&caller, data, &mut payload).await {
         return errors::data(&error);
     }
     let question = match Question::new(passed.state, data, &payload, &caller) {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+use zonai_connection::Hold;
 use zonai_data::{Change, DataError};
 
 use super::question::Question;
-use crate::held::Hold;
 use crate::state::State;
 
 /// The least time between two askings of one question: what changes meanwhile is asked for together.

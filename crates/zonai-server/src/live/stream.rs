@@ -11,12 +11,12 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 use zonai_auth::AuthError;
+use zonai_connection::Hold;
 use zonai_data::{DataError, Payload};
 use zonai_limit::Admitted;
 
 use super::{Live, Place, Question, Subscription};
 use crate::accounts;
-use crate::held::Hold;
 use crate::route::Data;
 use crate::state::State;
 

@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zonai_auth::{Auth, AuthParts, Hasher, SetupError};
 use zonai_clock::Clock;
-use zonai_connection::{Listener, Watch};
+use zonai_code::Code;
+use zonai_connection::{Held, Listener, Watch};
 use zonai_data::error::with_causes;
 use zonai_data::history::History;
 use zonai_data::{Database, DatabaseOptions, EngineOptions, Operations, Rules};
@@ -24,7 +25,6 @@ use super::{Additions, StartError};
 use crate::accounts::{AskRules, PasswordColumns};
 use crate::cors::Origins;
 use crate::gate::Gate;
-use crate::held::Held;
 use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::self_check::SelfCheck;
@@ -108,8 +108,12 @@ pub(crate) async fn state(
     let bounds = settings.bounds;
     Ok(State {
         jobs: Jobs::new(history, crons),
-        hooks,
-        operations: additions.operations,
+        code: Code::new(
+            data.clone(),
+            hooks,
+            additions.operations,
+            Arc::clone(&internal),
+        ),
         bounds: settings.bounds,
         origins: Origins::new(settings.app.cors_origins.as_deref()),
         bodies: Held::new(bounds.body_bytes, bounds.body_bytes_per_client),

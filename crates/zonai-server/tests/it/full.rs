@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use zonai_server::{Additions, CustomOperation, OperationError, OperationRequest, Performed};
+use zonai_code::{CustomOperation, OperationError, OperationRequest, Performed};
+use zonai_server::Additions;
 use zonai_test::{Client, Project, Reply, TestServer};
 
 use crate::reload::ask;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use zonai_code::{HookContext, HookError, TableHooks};
 use zonai_data::{Json, Payload};
-use zonai_server::{Additions, HookContext, HookError, TableHooks};
+use zonai_server::Additions;
 use zonai_test::{Client, Project, TestServer};
 
 /// Narrows lists to one row, hides the note `secret`, and notes what it sees.

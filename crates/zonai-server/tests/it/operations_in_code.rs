@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
+use zonai_code::{
+    CustomOperation, HookContext, HookError, OperationError, OperationRequest, Performed,
+    TableHooks,
+};
 use zonai_data::{DataError, Payload};
 use zonai_server::explain::Explain;
-use zonai_server::{
-    Additions, CustomOperation, HookContext, HookError, OperationError, OperationRequest,
-    Performed, StartError, TableHooks,
-};
+use zonai_server::{Additions, StartError};
 use zonai_test::{Client, Project, Reply, TestServer};
 
 use crate::use_up;

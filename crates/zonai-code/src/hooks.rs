@@ -12,11 +12,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use zonai_data::{Caller, DataError, Json, Payload};
 
-pub(crate) use erased::{AccountEvent, DynAccountHooks, DynTableHooks, ErasedAccount, ErasedTable};
-pub(crate) use run::{Ask, account_hook, before_stream, perform};
+pub use erased::AccountEvent;
+use erased::{DynAccountHooks, DynTableHooks, ErasedAccount, ErasedTable};
 
-use crate::route::Data as Route;
-use crate::state::State;
+use crate::{Ask, Code, DataOperation};
 
 /// How deep hooks may call operations that have hooks.
 pub const MAX_DEPTH: usize = 10;
@@ -44,16 +43,16 @@ pub struct HookContext {
 /// [`MAX_DEPTH`] deep.
 #[derive(Clone)]
 pub struct HookData {
-    pub(crate) state: Arc<State>,
+    pub(crate) code: Arc<Code>,
     depth: usize,
 }
 
 impl HookContext {
-    fn new(state: &Arc<State>, caller: &Caller, depth: usize) -> Self {
+    fn new(code: &Arc<Code>, caller: &Caller, depth: usize) -> Self {
         Self {
             caller: caller.clone(),
             data: HookData {
-                state: Arc::clone(state),
+                code: Arc::clone(code),
                 depth,
             },
         }
@@ -80,7 +79,7 @@ macro_rules! hook {
 ///
 /// ```
 /// use serde_json::{Map, Value};
-/// use zonai_server::{HookContext, HookError, TableHooks};
+/// use zonai_code::{HookContext, HookError, TableHooks};
 ///
 /// struct NoShouting;
 ///
@@ -193,8 +192,8 @@ pub trait AccountHooks: Send + Sync + 'static {
 /// The hooks of a server.
 #[derive(Default)]
 pub struct Hooks {
-    pub(crate) tables: Vec<Box<dyn DynTableHooks>>,
-    pub(crate) accounts: Vec<Box<dyn DynAccountHooks>>,
+    tables: Vec<Box<dyn DynTableHooks>>,
+    accounts: Vec<Box<dyn DynAccountHooks>>,
 }
 
 impl Hooks {
@@ -209,7 +208,7 @@ impl Hooks {
     }
 
     /// Every table that hooks name.
-    pub(crate) fn table_names(&self) -> impl Iterator<Item = &'static str> {
+    pub fn table_names(&self) -> impl Iterator<Item = &'static str> {
         let accounts = self.accounts.iter().map(|hooks| hooks.table());
         self.tables
             .iter()
@@ -218,12 +217,13 @@ impl Hooks {
     }
 
     /// What all hooks of an auth table say goes into a new token; of two that say one name differently the later counts.
-    pub(crate) fn claims(&self, table: &str, user: &Map<String, Value>) -> Map<String, Value> {
+    #[must_use]
+    pub fn claims(&self, table: &str, user: &Map<String, Value>) -> Map<String, Value> {
         let hooks = self.accounts.iter().filter(|hooks| hooks.table() == table);
         hooks.flat_map(|hooks| hooks.claims(user)).collect()
     }
 
-    pub(crate) fn of(&self, table: &str) -> impl Iterator<Item = &dyn DynTableHooks> {
+    fn of(&self, table: &str) -> impl Iterator<Item = &dyn DynTableHooks> {
         self.tables
             .iter()
             .filter(move |hooks| hooks.table() == table)
@@ -238,7 +238,7 @@ macro_rules! operation {
         /// # Errors
         /// As the route; and 400 where hooks nest deeper than [`MAX_DEPTH`].
         pub async fn $name(&self, payload: impl Into<Value> + Send) -> Result<Value, DataError> {
-            self.operate(Ask::Data(Route::$route), payload.into()).await
+            self.operate(Ask::Data(DataOperation::$route), payload.into()).await
         }
     };
 }
@@ -310,15 +310,8 @@ impl HookData {
             )));
         }
         let payload = Payload::from_value(payload)?;
-        let internal = Arc::clone(&self.state.internal);
-        let work = perform(
-            &self.state,
-            &*internal,
-            &Caller::Admin(None),
-            ask,
-            payload,
-            self.depth + 1,
-        );
+        let (code, depth) = (&self.code, self.depth + 1);
+        let work = code.perform_at(depth, &*code.internal, &Caller::Admin(None), ask, payload);
         // Boxed, because an operation may run hooks that run operations.
         let work: std::pin::Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(work);
         Ok(work.await?.map_or(Value::Null, |json| json.to_value()))

@@ -13,14 +13,13 @@ use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 use zonai_limit::Client;
-
 use zonai_project::settings::Bounds;
 
 use crate::held::{Held, Hold};
 
 /// Why a body was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub enum BodyCut {
     /// It is larger than a payload may be.
     TooLarge,
     /// Bodies hold all the memory they may.
@@ -32,7 +31,7 @@ pub(crate) enum Cut {
 }
 
 /// A body that is being read.
-pub(crate) struct Reader {
+pub struct BodyReader {
     incoming: Incoming,
     bytes: Vec<u8>,
     max: usize,
@@ -45,13 +44,9 @@ pub(crate) struct Reader {
     hold: Hold,
 }
 
-impl Reader {
-    pub(crate) fn new(
-        incoming: Incoming,
-        held: &Arc<Held>,
-        client: Client,
-        bounds: &Bounds,
-    ) -> Self {
+impl BodyReader {
+    /// Nothing is read yet; what will be is held on behalf of `client`.
+    pub fn new(incoming: Incoming, held: &Arc<Held>, client: Client, bounds: &Bounds) -> Self {
         Self {
             ended: incoming.is_end_stream(),
             incoming,
@@ -65,11 +60,14 @@ impl Reader {
     }
 
     /// The next piece; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, Cut> {
+    ///
+    /// # Errors
+    /// Why there is no next piece, though it was not the last.
+    pub async fn next(&mut self) -> Result<Option<&[u8]>, BodyCut> {
         while !self.ended {
             match self.frame().await? {
                 None => self.ended = true,
-                Some(Err(_)) => return Err(Cut::Aborted),
+                Some(Err(_)) => return Err(BodyCut::Aborted),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         self.ended = self.incoming.is_end_stream();
@@ -82,7 +80,7 @@ impl Reader {
         Ok(None)
     }
 
-    async fn frame(&mut self) -> Result<Option<Result<Frame<Bytes>, hyper::Error>>, Cut> {
+    async fn frame(&mut self) -> Result<Option<Result<Frame<Bytes>, hyper::Error>>, BodyCut> {
         std::future::poll_fn(|cx| {
             if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) {
                 return Poll::Ready(Ok(frame));
@@ -91,17 +89,17 @@ impl Reader {
             let deadline = self
                 .deadline
                 .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
-            deadline.as_mut().poll(cx).map(|()| Err(Cut::TooSlow))
+            deadline.as_mut().poll(cx).map(|()| Err(BodyCut::TooSlow))
         })
         .await
     }
 
-    fn keep(&mut self, data: &Bytes) -> Result<&[u8], Cut> {
+    fn keep(&mut self, data: &Bytes) -> Result<&[u8], BodyCut> {
         if self.bytes.len() + data.len() > self.max {
-            return Err(Cut::TooLarge);
+            return Err(BodyCut::TooLarge);
         }
         if !self.hold.grow(data.len()) {
-            return Err(Cut::NoRoom);
+            return Err(BodyCut::NoRoom);
         }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(data);
@@ -109,23 +107,26 @@ impl Reader {
     }
 
     /// Reads to the end.
-    pub(crate) async fn rest(&mut self) -> Result<(), Cut> {
+    ///
+    /// # Errors
+    /// As [`BodyReader::next`].
+    pub async fn rest(&mut self) -> Result<(), BodyCut> {
         while self.next().await?.is_some() {}
         Ok(())
     }
 
     /// What was read.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Where in memory the body ends, if it was read to its end.
-    pub(crate) fn end(&self) -> Option<usize> {
+    pub fn end(&self) -> Option<usize> {
         self.last_end.filter(|_| self.ended)
     }
 
     /// How many bytes are still to come: `None` where that is not known.
-    pub(crate) fn left(&self) -> Option<u64> {
+    pub fn left(&self) -> Option<u64> {
         if self.ended {
             Some(0)
         } else {
@@ -134,7 +135,7 @@ impl Reader {
     }
 
     /// The body itself, to drop what is left of it.
-    pub(crate) fn into_incoming(self) -> Incoming {
+    pub fn into_incoming(self) -> Incoming {
         self.incoming
     }
 }

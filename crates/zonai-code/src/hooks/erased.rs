@@ -10,10 +10,10 @@ use zonai_data::{Json, Payload};
 
 use super::{AccountHooks, Done, HookContext, TableHooks};
 
-pub(crate) type Doing<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
+pub(super) type Doing<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 
 /// What happens to a table.
-pub(crate) enum TableEvent<'a> {
+pub(super) enum TableEvent<'a> {
     BeforeGet(&'a mut Payload),
     AfterGet(&'a Json),
     BeforeList(&'a mut Payload),
@@ -30,12 +30,12 @@ pub(crate) enum TableEvent<'a> {
     AfterCustom(&'a str, &'a Value),
 }
 
-pub(crate) trait DynTableHooks: Send + Sync {
+pub(super) trait DynTableHooks: Send + Sync {
     fn table(&self) -> &'static str;
     fn on<'a>(&'a self, event: TableEvent<'a>, context: &'a HookContext) -> Doing<'a>;
 }
 
-pub(crate) struct ErasedTable<T>(pub(crate) T);
+pub(super) struct ErasedTable<T>(pub(super) T);
 
 impl<T: TableHooks> DynTableHooks for ErasedTable<T> {
     fn table(&self) -> &'static str {
@@ -69,14 +69,18 @@ impl<T: TableHooks> DynTableHooks for ErasedTable<T> {
 
 /// What happened to an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccountEvent {
+pub enum AccountEvent {
+    /// It was made or, for an address that had one, signed in.
     SignUp,
+    /// It signed in.
     SignIn,
+    /// Its session was renewed.
     Refresh,
+    /// It logged out.
     LogOut,
 }
 
-pub(crate) trait DynAccountHooks: Send + Sync {
+pub(super) trait DynAccountHooks: Send + Sync {
     fn table(&self) -> &'static str;
     fn on<'a>(
         &'a self,
@@ -87,7 +91,7 @@ pub(crate) trait DynAccountHooks: Send + Sync {
     fn claims(&self, user: &Map<String, Value>) -> Map<String, Value>;
 }
 
-pub(crate) struct ErasedAccount<T>(pub(crate) T);
+pub(super) struct ErasedAccount<T>(pub(super) T);
 
 impl<T: AccountHooks> DynAccountHooks for ErasedAccount<T> {
     fn table(&self) -> &'static str {

@@ -8,12 +8,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zonai_limit::Client;
 
-/// Results of so many bytes are not counted.
-pub(crate) const SMALL: usize = 64 * 1024;
-
 /// How much of something is held at this moment, in bytes.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub struct Held {
     all: usize,
     each: usize,
     now: Mutex<HeldNow>,
@@ -28,7 +25,7 @@ struct HeldNow {
 
 impl Held {
     /// Room for so many bytes of all clients, and of each.
-    pub(crate) fn new(all: usize, each: usize) -> Arc<Self> {
+    pub fn new(all: usize, each: usize) -> Arc<Self> {
         Arc::new(Self {
             all,
             each,
@@ -37,7 +34,7 @@ impl Held {
     }
 
     /// Nothing yet, on behalf of a client.
-    pub(crate) fn hold(self: &Arc<Self>, client: Client) -> Hold {
+    pub fn hold(self: &Arc<Self>, client: Client) -> Hold {
         Hold {
             held: Arc::clone(self),
             client,
@@ -73,22 +70,25 @@ impl Held {
 
 /// What one body or answer holds; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub struct Hold {
     held: Arc<Held>,
     client: Client,
     bytes: usize,
 }
 
 impl Hold {
+    /// Results of so many bytes are not counted.
+    pub const SMALL: usize = 64 * 1024;
+
     /// Holds so many bytes from now on, and no others; nothing for what is small. `false`, and nothing held, where there is no room.
-    pub(crate) fn set(&mut self, bytes: usize) -> bool {
+    pub fn set(&mut self, bytes: usize) -> bool {
         self.held
             .give_back(self.client, std::mem::take(&mut self.bytes));
-        bytes <= SMALL || self.grow(bytes)
+        bytes <= Self::SMALL || self.grow(bytes)
     }
 
     /// Takes some more, if there is room.
-    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+    pub fn grow(&mut self, bytes: usize) -> bool {
         let room = self.held.take(self.client, bytes);
         if room {
             self.bytes += bytes;

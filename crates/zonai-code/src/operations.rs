@@ -25,7 +25,7 @@ use zonai_project::{ANY_NAME, CodeOperation};
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use zonai_server::{CustomOperation, OperationError, OperationRequest, Performed};
+/// use zonai_code::{CustomOperation, OperationError, OperationRequest, Performed};
 ///
 /// struct Sell;
 ///
@@ -144,11 +144,13 @@ impl OperationRequest {
             + Send
             + 'static,
     {
-        let state = self.context.data.state;
+        let code = self.context.data.code;
         let change = move |row: &mut Map<String, Value>, tables: &Transaction<'_>| {
             change(row, tables).map_err(|error| error.0)
         };
-        let changed = state.data.change_rows(&*state.internal, self.rows, change);
+        let changed = code
+            .database
+            .change_rows(&*code.internal, self.rows, change);
         Ok(Performed(changed.await?))
     }
 
@@ -166,8 +168,8 @@ impl OperationRequest {
         if self.rows.are_ruled() {
             return Err(DataError::Forbidden.into());
         }
-        let state = self.context.data.state;
-        let work = state.data.transact(&*state.internal, move |tables| {
+        let code = self.context.data.code;
+        let work = code.database.transact(&*code.internal, move |tables| {
             work(tables).map_err(|error| error.0)
         });
         Ok(Performed(Json::from(&work.await?)))
@@ -187,7 +189,7 @@ impl CustomOperations {
     }
 
     /// What the files of a project are held against.
-    pub(crate) fn in_code(&self) -> impl Iterator<Item = CodeOperation> {
+    pub fn in_code(&self) -> impl Iterator<Item = CodeOperation> {
         self.all().map(|operation| CodeOperation {
             table: operation.table(),
             name: operation.name(),
@@ -265,7 +267,7 @@ pub(crate) async fn run(
     payload: &Payload,
     many: bool,
 ) -> Result<Json, DataError> {
-    let data = &context.data.state.data;
+    let data = &context.data.code.database;
     let rows = data.operation_rows(&context.caller, operation.name(), payload, many)?;
     let performing = operation.perform(OperationRequest {
         context,
