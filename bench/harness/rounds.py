@@ -38,7 +38,9 @@ def run(scenario, wanted, rounds: int, seconds: int) -> Result:
                 try:
                     measure(scenario, name, peer, seconds, number, result)
                 except Exception as error:
-                    result.faults.append(f"{name}, round {number + 1}: {error}\n{peer.server.log_text()}")
+                    # What is measured in a program of its own has no server with a log.
+                    log = f"\n{peer.server.log_text()}" if hasattr(peer, "server") else ""
+                    result.faults.append(f"{name}, round {number + 1}: {error}{log}")
                     print(f"{scenario.NAME} {number + 1}: {name} failed: {error}", flush=True)
     for name, figures in result.figures.items():
         base = result.figures.get(scenario.BASELINE)
