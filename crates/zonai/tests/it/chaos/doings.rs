@@ -217,6 +217,20 @@ impl Client {
         }
     }
 
+    /// Wrong passwords, one after the other.
+    pub(super) fn guess(
+        &mut self,
+        round: &Round<'_>,
+        way: (usize, usize),
+        account: usize,
+        times: usize,
+    ) -> Went {
+        for _ in 0..times {
+            self.sign(round, way, account, "/auth/sign-in", false)?;
+        }
+        Ok(true)
+    }
+
     fn sign(
         &mut self,
         round: &Round<'_>,

@@ -23,6 +23,8 @@ pub(super) struct Round<'a> {
     pub(super) disk_is_full: bool,
     /// All clients do nothing but what is committed before its answer.
     pub(super) only_commits: bool,
+    /// The table whose limits became others before it.
+    pub(super) changed: Option<&'static str>,
 }
 
 /// What is counted for a request.

@@ -103,13 +103,14 @@ impl Limits {
         format!("{{{}}}", each.join(", "))
     }
 
-    /// Other limits for one table, written as an editor writes.
-    pub(super) fn change(&mut self, folder: &Folder, dice: &mut Dice) {
+    /// Other limits for one table, written as an editor writes. Answers with the table.
+    pub(super) fn change(&mut self, folder: &Folder, dice: &mut Dice) -> &'static str {
         let (table, before) = (dice.index(CHANGING.len()), self.0.clone());
         while self.0 == before {
             self.throw(table, dice);
         }
         self.write(table, folder);
+        CHANGING[table].0
     }
 
     pub(super) fn get(&self, key: Key) -> Option<Policy> {

@@ -21,7 +21,7 @@ use super::server::{Server, clock_can_be_moved, own_address};
 use super::wire::Time;
 use crate::run::Folder;
 
-const CLIENTS: u64 = 4;
+pub(super) const CLIENTS: u64 = 4;
 /// The server's clock jumps by so many seconds while it is down: to within windows, and past them.
 const JUMPS: [u64; 7] = [0, 0, 0, 1, 90, 5_000, 40 * 86_400];
 
@@ -42,6 +42,8 @@ pub(super) struct Run {
     folder: Folder,
     answers: AtomicU64,
     slowest_change: u64,
+    /// The table whose limits became others, until a round has looked at them.
+    changed: Option<&'static str>,
     deck: Deck,
     happened: Vec<Event>,
 }
@@ -71,6 +73,7 @@ impl Run {
             folder,
             answers: AtomicU64::new(0),
             slowest_change: 0,
+            changed: None,
             deck: Deck::default(),
             happened: Vec::new(),
         }
@@ -191,6 +194,7 @@ impl Run {
             may_be_lost: victim.is_some(),
             disk_is_full: disk_is_full && self.disk.is_some(),
             only_commits: self.event == Event::KillAmongCommits,
+            changed: self.changed.take(),
         };
         let done = AtomicUsize::new(0);
         let (round, done) = (&round, &done);
@@ -291,6 +295,7 @@ impl Run {
             may_be_lost: false,
             disk_is_full: false,
             only_commits: false,
+            changed: None,
         };
         self.clients
             .iter_mut()
@@ -302,7 +307,7 @@ impl Run {
         let server = self.server.as_ref().ok_or("there is no server")?;
         let version = server.policy_version()?;
         let from = self.time.now();
-        self.limits.change(&self.folder, &mut self.dice);
+        self.changed = Some(self.limits.change(&self.folder, &mut self.dice));
         if self.dice.percent(50) {
             server.ask_reload()?;
         }
