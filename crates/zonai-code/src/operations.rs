@@ -12,9 +12,9 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value};
 use zonai_data::error::panic_text;
 use zonai_data::{DataError, Json, OperationRows, Payload, Transaction};
+use zonai_project::{ANY_NAME, CodeOperation};
 
 use crate::hooks::{HookContext, HookError};
-use zonai_project::{ANY_NAME, CodeOperation};
 
 /// A custom operation: `PATCH /db/custom/:operation` and its `/many` for one table and one name.
 ///

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::dice::Dice;
 use super::judge::{Address, Answer, Counted, Round};
-use super::limits::{Key, UNKNOWN};
+use super::limits::{Key, UNKNOWN, past_any};
 use super::rows::Rows;
 use super::run::CLIENTS;
 use super::sessions::Account;
@@ -17,6 +17,8 @@ use super::wire::{Reply, read_of, request};
 /// So many addresses a client.
 const ADDRESSES: usize = 3;
 const READS: [&str; 3] = ["list", "count", "get"];
+/// The address of a client that it has for the shortest time, directly.
+const NEWEST: (usize, usize) = (ADDRESSES - 1, 0);
 /// So many steps a round.
 const STEPS: usize = 8;
 /// The bytes that are sent before an answer is read: the server must not wait for its reader.
@@ -75,6 +77,12 @@ impl Client {
         self.addresses.push(Address::new(ip));
     }
 
+    /// Gives the oldest address up for a new one.
+    fn move_on(&mut self) {
+        self.addresses.remove(0);
+        self.move_in();
+    }
+
     /// One round; ends early where something was killed.
     pub(super) fn play(&mut self, round: &Round<'_>) -> Result<(), String> {
         let mut dice = Dice::of(self.seed, round.number, self.who);
@@ -91,18 +99,18 @@ impl Client {
             return Ok(());
         }
         if dice.percent(30) {
-            self.addresses.remove(0);
-            self.move_in();
+            self.move_on();
         }
         if let Some(table) = round.changed
             && round.number % CLIENTS == self.who
+            && !self.try_out(round, &mut dice, table)?
         {
-            self.try_out(round, &mut dice, table)?;
+            self.hang_up();
+            return Ok(());
         }
         for _ in 0..STEPS {
             let goes_on = if round.only_commits {
-                self.addresses.remove(0);
-                self.move_in();
+                self.move_on();
                 self.committed(round, ADDRESSES - 1, dice.index(2), "refreshToken", 300)?
             } else {
                 self.step(round, &mut dice)?
@@ -143,13 +151,12 @@ impl Client {
 
     /// From an address that has asked nothing yet, more than any limit that a file may set: what is in force shows at once.
     fn try_out(&mut self, round: &Round<'_>, dice: &mut Dice, table: &'static str) -> Went {
-        self.addresses.remove(0);
-        self.move_in();
-        let way = (ADDRESSES - 1, 0);
+        self.move_on();
+        let (way, count) = (NEWEST, past_any(table));
         match table {
-            "users" => self.guess(round, way, dice.index(2), 5),
-            "ledger" => self.read(round, way, table, "get", 70),
-            _ => self.read(round, way, table, dice.pick(&READS), 520),
+            "users" => self.guess(round, way, dice.index(2), count),
+            "ledger" => self.read(round, way, table, "get", count),
+            _ => self.read(round, way, table, dice.pick(&READS), count),
         }
     }
 

@@ -226,7 +226,9 @@ impl Client {
         times: usize,
     ) -> Went {
         for _ in 0..times {
-            self.sign(round, way, account, "/auth/sign-in", false)?;
+            if !self.sign(round, way, account, "/auth/sign-in", false)? {
+                return Ok(false);
+            }
         }
         Ok(true)
     }

@@ -43,6 +43,10 @@ impl Key {
 
 pub(super) const UNKNOWN: Key = Key::of("__unknown__", "unknown");
 const HOUR: u64 = 3_600_000;
+/// No limit of the files that change is larger than these.
+const MOST_READS: u64 = 499;
+const MOST_WRITES: u64 = 64;
+const MOST_FAILED: u64 = 4;
 
 type InForce = BTreeMap<(&'static str, &'static str), Option<Policy>>;
 
@@ -158,15 +162,25 @@ impl Limits {
     }
 }
 
+/// More requests than the limit of any operation that is tried out for a table: reads, reads of the ledger, wrong passwords.
+pub(super) fn past_any(table: &str) -> usize {
+    let most = match table {
+        "users" => MOST_FAILED,
+        "ledger" => MOST_WRITES,
+        _ => MOST_READS,
+    };
+    usize::try_from(most).unwrap() + 1
+}
+
 fn accounts(operation: &str, dice: &mut Dice) -> Option<Policy> {
     if operation == "failedSignIn" {
-        return Some(policy(1 + below(dice, 4), HOUR));
+        return Some(policy(1 + below(dice, MOST_FAILED), HOUR));
     }
     (!dice.percent(10)).then(|| policy(5 + below(dice, 30), window(dice)))
 }
 
 fn writes(dice: &mut Dice) -> Option<Policy> {
-    (!dice.percent(40)).then(|| policy(5 + below(dice, 60), window(dice)))
+    (!dice.percent(40)).then(|| policy(5 + below(dice, MOST_WRITES - 4), window(dice)))
 }
 
 fn reads(dice: &mut Dice) -> Option<Policy> {
@@ -175,7 +189,7 @@ fn reads(dice: &mut Dice) -> Option<Policy> {
         1 => Some(policy(0, window(dice))),
         2 => Some(policy(100, 60_000)),
         3..6 => Some(policy(1 + below(dice, 30), window(dice))),
-        _ => Some(policy(100 + below(dice, 400), window(dice))),
+        _ => Some(policy(100 + below(dice, MOST_READS - 99), window(dice))),
     }
 }
 
